@@ -1,0 +1,8 @@
+"""Sparring trains game-playing agents by self-play at the speed of the hardware."""
+
+from importlib.metadata import version
+
+from sparring.core import check_arena, load_game
+
+__version__ = version("sparring")
+__all__ = ["__version__", "check_arena", "load_game"]

@@ -1,0 +1,67 @@
+"""The arena protocol: many matches of one game, played at the same time.
+
+In Pokémon one side or both may have to act, in Hex the seats alternate, in Rocket League everyone acts at
+once. One shape serves them all: an arena says which seats must act now, in one batch, whatever is ready.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core.decisions import Array, Decisions, Results
+from sparring.core.spec import GameSpec
+
+
+class Arena(Protocol):
+    """The only thing that steps an engine. It knows nothing of who answers.
+
+    The rules, which `check_arena` tests:
+
+    - `wait` returns what is ready: rows, results or both, never neither.
+    - A row that was returned waits for exactly one `act`; a slot has no second row for the same seat before
+      that. Rows of one `wait` may be answered by several `act` calls, each before the next `wait` or later.
+    - Results come before the next match's rows: a slot whose match ended starts another by itself, and every
+      seat's first row of it has `first` set and reward 0.
+    - Every row has at least one legal action, and any legal action is accepted.
+    """
+
+    @property
+    def spec(self) -> GameSpec:
+        """What the rows look like."""
+        ...
+
+    @property
+    def matches(self) -> int:
+        """How many matches are played at the same time."""
+        ...
+
+    def wait(self) -> tuple[Decisions, Results]:
+        """Blocks until some seat must act or some match has ended; its arrays live until the next call."""
+        ...
+
+    def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
+        """Plays `actions: int32[k]` for the k rows of `decisions`; raises `IllegalAction` if one is not legal."""
+        ...
+
+    def close(self) -> None:
+        """Frees what the arena holds (processes, threads); may be called twice."""
+        ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A part whose whole state is arrays, so that a run can be continued bit for bit."""
+
+    def snapshot(self) -> dict[str, Array]:
+        """Copies of everything that the next call depends on."""
+        ...
+
+    def restore(self, snapshot: Mapping[str, Array]) -> None:
+        """Goes back to where `snapshot` was taken."""
+        ...
+
+
+class IllegalAction(Exception):
+    """A player answered with an action the rules forbid. Never replaced by another one silently."""

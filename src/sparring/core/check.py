@@ -1,0 +1,123 @@
+"""`check_arena`: plays random matches and tells a game author which rule of the arena protocol was broken."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparring.core.arena import Arena, IllegalAction
+from sparring.core.decisions import Decisions, Results
+from sparring.core.player import RandomPlayer
+from sparring.core.spec import GameSpec
+
+
+class ArenaFault(AssertionError):
+    """A rule of the arena protocol that an arena broke; the message names rule, row and values."""
+
+
+@dataclass(frozen=True)
+class ArenaReport:
+    """What a clean check saw."""
+
+    matches: int
+    decisions: int
+    failed: int
+
+
+def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: int = 100_000) -> ArenaReport:
+    """Plays until `matches` matches have ended; raises `ArenaFault` at the first broken rule.
+
+    The arena must be fresh (no `wait` before) and is left open.
+    """
+    spec = arena.spec
+    player = RandomPlayer(seed)
+    started = np.zeros((arena.matches, spec.seats), np.bool_)
+    decisions_seen = ended = failed = 0
+    for _ in range(most_waits):
+        decisions, results = arena.wait()
+        _require(len(decisions) + len(results) > 0, "wait returned neither rows nor results")
+        _check_results(results, spec, arena.matches)
+        _require(
+            bool(started[results.match].any(axis=1).all()),
+            "a result arrived for a match in which no seat had a row",
+        )
+        started[results.match] = False
+        _check_rows(decisions, spec, arena.matches)
+        wrong = np.flatnonzero(decisions.first == started[decisions.match, decisions.seat])
+        _require(
+            len(wrong) == 0,
+            "first must be set on a seat's first row of a match and only there",
+            decisions,
+            wrong,
+        )
+        wrong = np.flatnonzero(decisions.first & (decisions.reward != 0))
+        _require(len(wrong) == 0, "reward must be 0 on a seat's first row", decisions, wrong)
+        started[decisions.match, decisions.seat] = True
+        decisions_seen += len(decisions)
+        ended += len(results)
+        failed += int(results.failed.sum())
+        if ended >= matches:
+            return ArenaReport(matches=ended, decisions=decisions_seen, failed=failed)
+        if len(decisions):
+            try:
+                arena.act(decisions, player.act(decisions).action)
+            except IllegalAction as error:
+                raise ArenaFault(f"an action the mask calls legal was refused: {error}") from error
+    raise ArenaFault(f"only {ended} of {matches} matches ended in {most_waits} waits")
+
+
+def _check_rows(decisions: Decisions, spec: GameSpec, matches: int) -> None:
+    k = len(decisions)
+    for name, array, dtype, shape in (
+        ("match", decisions.match, np.int32, (k,)),
+        ("seat", decisions.seat, np.int32, (k,)),
+        ("legal", decisions.legal, np.bool_, (k, spec.actions)),
+        ("reward", decisions.reward, np.float32, (k,)),
+        ("first", decisions.first, np.bool_, (k,)),
+    ):
+        _require(
+            array.dtype == dtype and array.shape == shape,
+            f"decisions.{name} must be {np.dtype(dtype)}{list(shape)}, got {array.dtype}{list(array.shape)}",
+        )
+    _require(
+        set(decisions.observation) == set(spec.observation),
+        f"observation has fields {sorted(decisions.observation)}, the spec says {sorted(spec.observation)}",
+    )
+    for name, field in spec.observation.items():
+        seen = decisions.observation[name]
+        _require(
+            seen.shape == (k, *field.shape) and seen.dtype == np.dtype(field.dtype),
+            f"observation.{name} must be {field.dtype}{[k, *field.shape]}, got {seen.dtype}{list(seen.shape)}",
+        )
+        if np.issubdtype(seen.dtype, np.floating):
+            bad = np.flatnonzero(~np.isfinite(seen.reshape(k, -1)).all(axis=1))
+            _require(len(bad) == 0, f"observation.{name} is not finite", decisions, bad)
+    _require(bool(np.isfinite(decisions.reward).all()), "reward is not finite")
+    bad = np.flatnonzero((decisions.match < 0) | (decisions.match >= matches))
+    _require(len(bad) == 0, f"match must lie in 0..{matches - 1}", decisions, bad)
+    bad = np.flatnonzero((decisions.seat < 0) | (decisions.seat >= spec.seats))
+    _require(len(bad) == 0, f"seat must lie in 0..{spec.seats - 1}", decisions, bad)
+    bad = np.flatnonzero(~decisions.legal.any(axis=1))
+    _require(len(bad) == 0, "a row has no legal action", decisions, bad)
+    slots = decisions.slots(spec)
+    _require(len(np.unique(slots)) == k, "a seat has two rows in one batch")
+
+
+def _check_results(results: Results, spec: GameSpec, matches: int) -> None:
+    n = len(results)
+    _require(results.outcome.shape == (n, spec.seats), f"results.outcome must be [n, {spec.seats}]")
+    _require(results.reward.shape == (n, spec.seats), f"results.reward must be [n, {spec.seats}]")
+    _require(results.failed.shape == (n,), "results.failed must be [n]")
+    _require(bool(((results.match >= 0) & (results.match < matches)).all()), "results.match is out of range")
+    _require(len(np.unique(results.match)) == n, "a match has two results in one batch")
+    _require(bool(np.isfinite(results.reward).all()), "results.reward is not finite")
+    _require(bool((np.abs(results.outcome) <= 1).all()), "results.outcome must lie in [-1, 1]")
+
+
+def _require(kept: bool, rule: str, decisions: Decisions | None = None, rows: np.ndarray | None = None) -> None:
+    if kept:
+        return
+    where = ""
+    if decisions is not None and rows is not None and len(rows):
+        row = int(rows[0])
+        where = f" (row {row}: match {int(decisions.match[row])}, seat {int(decisions.seat[row])})"
+    raise ArenaFault(rule + where)

@@ -1,0 +1,72 @@
+"""The plug-in protocol: everything Sparring knows of a game it learns through one `Game` object.
+
+A package offers games in the entry-point group `sparring.games`; `name = "package.module:GAME"`. Adding one
+touches no file outside the game's own folder.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Protocol
+
+from sparring.core.arena import Arena
+from sparring.core.errors import InputError
+from sparring.core.model import ForwardModel
+from sparring.core.player import Player
+from sparring.core.spec import GameSpec
+
+ENTRY_POINTS = "sparring.games"
+
+
+class Game(Protocol):
+    """Rules, built-in players and networks of one game."""
+
+    name: str
+    summary: str
+    """One line for `sparring games`."""
+    settings: type
+    """A frozen, keyword-only `msgspec.Struct`: the rule options (board size, format), with defaults and limits."""
+    network: type
+    """A frozen, keyword-only `msgspec.Struct`: the network's size options."""
+    presets: Path
+    """The folder of this game's training presets (YAML)."""
+    players: Mapping[str, Callable[[Any, int], Player]]
+    """Built-in players by name: (settings, seed) -> player. `random` needs no entry."""
+
+    def spec(self, settings: Any) -> GameSpec:
+        """What rows look like under `settings`."""
+        ...
+
+    def arena(self, settings: Any, *, matches: int, seed: int) -> Arena:
+        """An arena that plays `matches` at the same time."""
+        ...
+
+    def policy(self, spec: GameSpec, network: Any) -> Any:
+        """A fresh torch policy (see `sparring.policy`). The only call that imports torch."""
+        ...
+
+    def fits(self, trained: GameSpec, spec: GameSpec) -> str | None:
+        """Why a network trained for `trained` cannot play `spec`, or None if it can."""
+        ...
+
+    def model(self, spec: GameSpec) -> ForwardModel | None:
+        """The forward model for search, or None if the game offers none."""
+        ...
+
+    def describe(self, spec: GameSpec, action: int) -> str:
+        """The human name of an action, as `sparring play` and analyses show it."""
+        ...
+
+
+def game_names() -> list[str]:
+    """Names of all installed games, sorted."""
+    return sorted(point.name for point in entry_points(group=ENTRY_POINTS))
+
+
+def load_game(name: str) -> Game:
+    """The installed game called `name`; raises `InputError` with the names there are."""
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name == name:
+            game: Game = point.load()
+            return game
+    raise InputError(f"unknown game {name!r}; installed games: {', '.join(game_names())}")

@@ -1,0 +1,64 @@
+"""The common shape of a policy: an encoder, a memory core, and a head for logits and value.
+
+A game writes an encoder and a head; this module makes them a `Policy`, feed-forward or recurrent.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, cast
+
+from torch import Tensor, nn
+
+from sparring.policy.interface import Memory, Output
+from sparring.policy.memory import LstmMemory, NoMemory
+
+
+class ActorCritic(nn.Module):
+    """encoder(observation, legal) -> (features `[k, width]`, context); head(features, context) -> (logits, value).
+
+    `context` is whatever the head needs besides the features (board planes, entity embeddings): a tensor
+    with rows first, or None. Only the features pass through the memory core.
+    """
+
+    def __init__(self, encoder: nn.Module, core: NoMemory | LstmMemory, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.core = core
+        self.head = head
+
+    def initial_memory(self, rows: int) -> Memory:
+        """The core's zeroed memory."""
+        return self.core.initial(rows)
+
+    def step(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
+        """One decision of k seats."""
+        features, context = self.encoder(observation, legal)
+        features, memory = self.core.step(features, memory)
+        logits, value = self.head(features, context)
+        return Output(logits, value, memory)
+
+    def forward(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
+        """`step`, under the name that torch's own tools call."""
+        return self.step(observation, legal, memory)
+
+    def unroll(self, observation: Mapping[str, Tensor], legal: Tensor, first: Tensor, memory: Memory) -> Output:
+        """Encoder and head run on all T * B rows at once; only the core goes step by step."""
+        steps, batch = first.shape
+        features, context = self.encoder(
+            {name: field.flatten(0, 1) for name, field in observation.items()}, legal.flatten(0, 1)
+        )
+        carried, memory = self.core.unroll(features.view(steps, batch, -1), first, memory)
+        logits, value = cast("tuple[Tensor, Tensor]", self.head(carried.flatten(0, 1), context))
+        return Output(logits.view(steps, batch, -1), value.view(steps, batch), memory)
+
+
+def mlp(sizes: list[int], *, last: float = 1.0) -> nn.Sequential:
+    """Linear layers with ReLU between; the last layer's weights are scaled by `last` (0.01 for calm first logits)."""
+    layers: list[Any] = []
+    for width_in, width_out in pairwise(sizes):
+        layers += [nn.Linear(width_in, width_out), nn.ReLU()]
+    layers.pop()
+    final = layers[-1]
+    nn.init.orthogonal_(final.weight, gain=last)
+    nn.init.zeros_(final.bias)
+    return nn.Sequential(*layers)

@@ -1,0 +1,46 @@
+"""The policy interface: a torch network that answers rows now and unrolls sequences in training.
+
+Memory is part of the interface: a dict of tensors whose first axis is the row, empty for a network without
+memory. The inference engine keeps it in slabs and never looks inside.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from torch import Tensor, nn
+
+Memory = dict[str, Tensor]
+"""Name to `dtype[k, ...]`; `{}` for a policy without memory."""
+
+
+class Output(NamedTuple):
+    """What a policy says: unmasked logits `float[..., actions]`, value `float[...]`, the memory after."""
+
+    logits: Tensor
+    value: Tensor
+    memory: Memory
+
+
+class Policy(Protocol):
+    """Named weights that map what a seat sees to action logits and an expected gain.
+
+    `step` and `unroll` are the same function of the same weights; a test holds them equal. Every policy is a
+    `torch.nn.Module` whose `forward` is its `step`.
+    """
+
+    def initial_memory(self, rows: int) -> Memory:
+        """Memory of `rows` seats that have seen nothing: zeros."""
+        ...
+
+    def step(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
+        """Answers k rows: fields `[k, *shape]`, `legal: bool[k, actions]`, memory `[k, ...]`."""
+        ...
+
+    def unroll(self, observation: Mapping[str, Tensor], legal: Tensor, first: Tensor, memory: Memory) -> Output:
+        """Answers `[T, B]` rows in order; memory is zeroed before a row whose `first: bool[T, B]` is set."""
+        ...
+
+
+def parameter_count(policy: nn.Module) -> int:
+    """How many weights a policy has."""
+    return sum(parameter.numel() for parameter in policy.parameters())
