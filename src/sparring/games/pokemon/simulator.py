@@ -212,7 +212,8 @@ class _Process:
             bufsize=0,
             start_new_session=True,
         )
-        assert self.child.stdin is not None and self.child.stdout is not None
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
         self.writes = self.child.stdin.fileno()
         self.reads = self.child.stdout.fileno()
         for descriptor in (self.writes, self.reads):
