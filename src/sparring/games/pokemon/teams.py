@@ -142,7 +142,7 @@ def load_teams(path: Path, format: Format) -> list[str]:
 
 
 def validate_teams(named: Sequence[tuple[str, str]], format: Format) -> tuple[list[str], list[str]]:
-    """Packs the legal ones of `(source, export or packed text)`; and says what is wrong with the others, with source."""
+    """The legal ones of `(source, export or packed text)`, packed; and what is wrong with the others, with source."""
     asked = msgspec.json.encode([{"source": source, "text": text} for source, text in named]).decode()
     answered = run_script(installation(), "teams.js", "validate", format.id, text=asked)
     answers = msgspec.json.decode(answered, type=list[_Validated])
