@@ -83,5 +83,5 @@ require('readline').createInterface({input: process.stdin}).on('line', line => {
   } catch (error) {
     out = {crash: error.stack};
   }
-  process.stdout.write(JSON.stringify(out) + '\n');
+  process.stdout.write(JSON.stringify(out ?? null) + '\n');
 });

@@ -1,7 +1,8 @@
 """Action numbers, legal masks and Showdown choice strings, singles and doubles. See docs/pokemon-actions.md.
 
 `space` the protocol and `action_space(format)`; `slots` team slots that stay put while Showdown reorders the team;
-`moves` what one active Pokémon is offered; `orders` what a slot order means; `singles`, `doubles`, `preview` the numberings.
+`moves` what one active Pokémon is offered; `orders` what a slot order means; `singles`, `doubles`, `preview` the
+numberings.
 """
 
 from sparring.games.pokemon.actions.doubles import DoublesActions

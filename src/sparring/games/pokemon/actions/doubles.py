@@ -115,7 +115,7 @@ class DoublesActions:
         return np.frombuffer(legal, np.bool_)
 
     def _forced_switches(self, request: Request, slots: Sequence[int], joint: NDArray[np.bool_]) -> None:
-        """Showdown wants as many switches as there are slots to fill and reserves to fill them, and passes for the rest."""
+        """As many switches as there are slots to fill and reserves to fill them; the other slots pass."""
         pokemon = request["side"]["pokemon"]
         forced = request["forceSwitch"]
         fainted = [entry["condition"].endswith(" fnt") for entry in pokemon]
@@ -165,7 +165,8 @@ class DoublesActions:
         same_switch = (orders.switch[:, None] == orders.switch[None, :]) & (orders.switch[:, None] >= 0)
         limited = np.isin(orders.gimmick, [1 + self.gimmicks.index(name) for name in once])
         same_gimmick = (orders.gimmick[:, None] == orders.gimmick[None, :]) & limited[:, None]
-        return ~(same_switch | same_gimmick)
+        together: NDArray[np.bool_] = ~(same_switch | same_gimmick)
+        return together
 
 
 def _mega_beside_burst(request: Request) -> bool:
