@@ -3,6 +3,8 @@
 // One JSON command a line on stdin, one JSON answer a line on stdout:
 //   {"start": {"formatid", "seed", "teams": [t1, t2] | null, "setup": js | null}} -> state
 //   {"try": [side, [choice, ...]]}  -> [[verdict, canonical], ...]   leaves the battle as it was
+//   {"teams": [formatid, seed]} -> [packed, packed]                  random teams
+//   {"run": js} -> its value                                         for situations that play does not reach
 //   {"choose": [c1 | null, c2 | null]} -> state, with "errors" for the sides that were refused
 // A verdict is "ok", "unavailable" (hidden information) or "invalid"; canonical says what Showdown understood.
 'use strict';
@@ -69,6 +71,10 @@ function answer(command) {
     return state();
   }
   if (command.try) return command.try[1].map(choice => attempt(battle.sides[command.try[0]], choice));
+  if (command.teams) {
+    const [formatid, seed] = command.teams;
+    return [0, 1].map(i => Teams.pack(Teams.generate(formatid, {seed: [seed, seed + 1, seed + 2, seed + 3 + i]})));
+  }
   if (command.run) return new Function('battle', 'state', command.run)(battle, state);
   errors = ['', ''];
   command.choose.forEach((choice, i) => { if (choice !== null) battle.choose(['p1', 'p2'][i], choice); });

@@ -41,6 +41,11 @@ class Oracle:
         numbers = [seed, seed + 1, seed + 2, seed + 3]
         return self.ask({"start": {"formatid": format_id, "seed": numbers, "teams": teams, "setup": setup}})
 
+    def teams(self, format_id: str, seed: int) -> list[str]:
+        """Two packed teams of a random format."""
+        packed: list[str] = self.ask({"teams": [format_id, seed]})
+        return packed
+
     def judge(self, side: int, choices: list[str]) -> list[tuple[str, str]]:
         """(verdict, what Showdown understood) of each choice; the battle stays as it was."""
         return [(verdict, canonical) for verdict, canonical in self.ask({"try": [side, choices]})]

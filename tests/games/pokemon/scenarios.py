@@ -50,7 +50,8 @@ def pack(text: str) -> str:
         head, _, item = head.partition("@")
     nick, _, species = head.strip().rpartition("=")
     names = ",".join(move.strip() for move in moves.split(","))
-    return f"{nick or species}|{species}|{item.strip()}|{ability.strip()}|{names}|Serious|85,85,85,85,85,85||||{level.strip()}|"
+    spread = "Serious|85,85,85,85,85,85"
+    return f"{nick or species}|{species}|{item.strip()}|{ability.strip()}|{names}|{spread}||||{level.strip()}|"
 
 
 def grammar(gimmicks: tuple[str, ...], active: int) -> list[str]:
@@ -192,9 +193,12 @@ SCENARIOS = {
         (("Snorlax: tackle, rest, bodyslam, curse", "Eevee: tackle"), WALLS),
         (("team 12", "team 12"), ("move 3 terastallize", "move 1")),
     ),
-    "z-move past an assault vest of taunts": Scenario(
+    "z-move past a taunt": Scenario(
         "gen7customgame",
-        (("Snorlax @ normaliumz: bodyslam, curse, earthquake, yawn", "Eevee: tackle"), ("Umbreon [Prankster]: taunt, splash",)),
+        (
+            ("Snorlax @ normaliumz: bodyslam, curse, earthquake, yawn", "Eevee: tackle"),
+            ("Umbreon [Prankster]: taunt, splash",),
+        ),
         (("team 12", "team 1"), ("move 1", "move 1")),
     ),
     "mega offered": Scenario(
@@ -229,14 +233,21 @@ SCENARIOS = {
     ),
     "doubles, plain": Scenario(
         "gen9doublescustomgame",
-        (("Snorlax: bodyslam, helpinghand, earthquake, acupressure", "Mew: coaching, aurasphere", "Eevee: tackle"), WALLS),
+        (
+            ("Snorlax: bodyslam, helpinghand, earthquake, acupressure", "Mew: coaching, aurasphere", "Eevee: tackle"),
+            WALLS,
+        ),
         (("team 123", "team 12"),),
         doubles=True,
     ),
     "doubles, two gimmicks": Scenario(
         "gen7doublescustomgame",
         (
-            ("Charizard @ charizarditex: flareblitz, roost", "Snorlax @ normaliumz: bodyslam, protect", "Eevee: tackle"),
+            (
+                "Charizard @ charizarditex: flareblitz, roost",
+                "Snorlax @ normaliumz: bodyslam, protect",
+                "Eevee: tackle",
+            ),
             WALLS,
         ),
         (("team 123", "team 12"),),

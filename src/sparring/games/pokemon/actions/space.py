@@ -12,6 +12,7 @@ from sparring.games.pokemon.actions.orders import Orders
 from sparring.games.pokemon.actions.preview import Preview
 from sparring.games.pokemon.actions.singles import SinglesActions
 from sparring.games.pokemon.actions.slots import Request
+from sparring.games.pokemon.formats import Format
 
 
 class ActionSpace(Protocol):
@@ -39,10 +40,8 @@ class ActionSpace(Protocol):
         ...
 
 
-def action_space(format_id: str, *, doubles: bool, bring: int | None = None) -> ActionSpace:
-    """The action space of `format_id`.
-
-    `doubles` is whether Showdown calls its game type doubles; `bring` its picked team size, None for all.
-    """
-    gimmicks = gimmicks_of(format_id)
-    return DoublesActions(gimmicks, bring=bring) if doubles else SinglesActions(gimmicks, bring=bring)
+def action_space(format: Format) -> ActionSpace:
+    """The action space of a format."""
+    gimmicks = gimmicks_of(format.id)
+    bring = format.picked_team_size if format.team_preview else None
+    return SinglesActions(gimmicks, bring=bring) if format.active == 1 else DoublesActions(gimmicks, bring=bring)
