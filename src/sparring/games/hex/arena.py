@@ -1,22 +1,13 @@
-"""The Hex arena: all matches are rows of a few arrays, stepped by one numba call.
-
-Kernels here do the bookkeeping of slots (which rows are out, what ended, openings, histories); the rules
-themselves are in `rules`.
-"""
+"""The Hex arena: all matches are rows of a few arrays, shown and stepped by one call of a `rules` kernel each."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sparring.core import Array, Decisions, Field, GameSpec, IllegalAction, Results
-from sparring.games.hex.rules import draw, is_legal, play, show_legal, show_planes, start, streams
+from sparring.games.hex.rules import OUT, accept, begin, collect, is_legal, step
 from sparring.games.hex.settings import HexSettings
-
-_READY, _OUT, _ACCEPTED = 0, 1, 2
-"""A slot's row is ready for `wait`; is out with a player; has been answered in the `act` that is running."""
 
 
 def hex_spec(settings: HexSettings) -> GameSpec:
@@ -51,7 +42,7 @@ class HexArena:
             "history": np.zeros((matches, cells + 1), np.int16),
             "last_moves": np.zeros(matches, np.int32),
             "last_history": np.zeros((matches, cells + 1), np.int16),
-            "stream": streams(seed, matches),
+            "stream": np.random.default_rng(seed).integers(0, 2**64, matches, np.uint64),
             "ended": np.zeros(matches, np.int32),
             "winner": np.zeros(matches, np.int32),
             "counts": np.zeros(1, np.int32),
@@ -67,7 +58,7 @@ class HexArena:
         self._planes = self._rows.observation["planes"].reshape(matches, 2, cells)
         self._stack = np.zeros(cells, np.int32)
         s = self._slots
-        _begin(s["state"], s["seat"], s["moves"], s["history"], s["stream"], self._stack, *self._rules)
+        begin(s["state"], s["seat"], s["moves"], s["history"], s["stream"], self._stack, *self._rules)
 
     @property
     def _rules(self) -> tuple[int, bool, int]:
@@ -76,7 +67,7 @@ class HexArena:
     def wait(self) -> tuple[Decisions, Results]:
         """The row of every slot that is ready, and the matches that ended since the last call."""
         s, rows = self._slots, self._rows
-        k = _collect(
+        k = collect(
             s["state"],
             s["seat"],
             s["status"],
@@ -113,10 +104,10 @@ class HexArena:
         seat = np.ascontiguousarray(decisions.seat)
         action = np.ascontiguousarray(actions, np.intp)
         s = self._slots
-        refused = _accept(s["state"], s["seat"], s["status"], match, seat, action)
+        refused = accept(s["state"], s["seat"], s["status"], match, seat, action)
         if refused >= 0:
             raise self._refusal(int(match[refused]), int(seat[refused]), int(action[refused]))
-        _step(
+        step(
             s["state"],
             s["seat"],
             s["status"],
@@ -181,131 +172,8 @@ class HexArena:
         s = self._slots
         if not 0 <= match < self.matches:
             return ValueError(f"match {match} is not one of the arena's 0..{self.matches - 1}")
-        if s["status"][match] != _OUT or s["seat"][match] != seat:
+        if s["status"][match] != OUT or s["seat"][match] != seat:
             return ValueError(f"match {match}, seat {seat} has no row that waits for an action")
         if is_legal(s["state"][match], action):
             return ValueError(f"match {match}, seat {seat} is answered twice in one call")
         return IllegalAction(f"match {match}, seat {seat}: action {action} is not legal")
-
-
-@njit(cache=True, nogil=True)
-def _begin_match(
-    state: Any,
-    seat: Any,
-    moves: Any,
-    history: Any,
-    stream: Any,
-    stack: Any,
-    size: int,
-    swap: bool,
-    opening: int,
-    match: int,
-) -> None:
-    """Starts a match in one slot: the empty board, and on it the random opening."""
-    start(state[match], swap)
-    cells = size * size
-    for move in range(opening):
-        cell = draw(stream, match, cells - move)
-        for other in range(cells):
-            if other > cell:
-                break
-            cell += state[match, other] != 0
-        history[match, move] = cell if move % 2 == 0 else cell % size * size + cell // size
-        play(state[match], size, cell, stack)
-    seat[match] = opening % 2
-    moves[match] = opening
-
-
-@njit(cache=True, nogil=True)
-def _begin(
-    state: Any, seat: Any, moves: Any, history: Any, stream: Any, stack: Any, size: int, swap: bool, opening: int
-) -> None:
-    """Starts a match in every slot."""
-    for match in range(len(state)):
-        _begin_match(state, seat, moves, history, stream, stack, size, swap, opening, match)
-
-
-@njit(cache=True, nogil=True)
-def _collect(
-    state: Any,
-    seat: Any,
-    status: Any,
-    moves: Any,
-    opening: int,
-    row_match: Any,
-    row_seat: Any,
-    planes: Any,
-    legal: Any,
-    first: Any,
-) -> int:
-    """Writes the row of every slot that is ready and marks it out; returns how many."""
-    k = 0
-    for match in range(len(state)):
-        if status[match] == _READY:
-            status[match] = _OUT
-            row_match[k] = match
-            row_seat[k] = seat[match]
-            first[k] = moves[match] < opening + 2
-            show_planes(state[match], planes[k])
-            show_legal(state[match], legal[k])
-            k += 1
-    return k
-
-
-@njit(cache=True, nogil=True)
-def _accept(state: Any, seat: Any, status: Any, row_match: Any, row_seat: Any, action: Any) -> int:
-    """Marks k answered rows accepted and returns -1, or leaves all as it was and returns the first row refused."""
-    for row in range(len(row_match)):
-        match = row_match[row]
-        if (
-            match < 0
-            or match >= len(state)
-            or status[match] != _OUT
-            or seat[match] != row_seat[row]
-            or not is_legal(state[match], action[row])
-        ):
-            for earlier in range(row):
-                status[row_match[earlier]] = _OUT
-            return row
-        status[match] = _ACCEPTED
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def _step(
-    state: Any,
-    seat: Any,
-    status: Any,
-    moves: Any,
-    history: Any,
-    last_moves: Any,
-    last_history: Any,
-    stream: Any,
-    ended: Any,
-    winner: Any,
-    counts: Any,
-    row_match: Any,
-    action: Any,
-    stack: Any,
-    size: int,
-    swap: bool,
-    opening: int,
-) -> None:
-    """Plays accepted actions; a match that ends is noted and its slot starts the next."""
-    cells = size * size
-    for row in range(len(row_match)):
-        match, move = row_match[row], action[row]
-        mover = seat[match]
-        absolute = move if mover == 0 or move == cells else move % size * size + move // size
-        history[match, moves[match]] = absolute
-        moves[match] += 1
-        status[match] = _READY
-        if play(state[match], size, move, stack):
-            ended[counts[0]] = match
-            winner[counts[0]] = mover
-            counts[0] += 1
-            last_moves[match] = moves[match]
-            last_history[match] = history[match]
-            _begin_match(state, seat, moves, history, stream, stack, size, swap, opening, match)
-        else:
-            seat[match] = 1 - mover

@@ -6,7 +6,9 @@ from typing import Any
 
 from sparring.core import Game, GameSpec, Player
 from sparring.games.hex.arena import HexArena, hex_spec
+from sparring.games.hex.human import HumanPlayer
 from sparring.games.hex.model import HexModel
+from sparring.games.hex.players import PathPlayer
 from sparring.games.hex.settings import HexNetwork, HexSettings
 from sparring.games.hex.text import cell_name
 
@@ -19,7 +21,10 @@ class HexGame:
     settings: type = HexSettings
     network: type = HexNetwork
     presets: Path = Path(__file__).parent / "presets"
-    players: Mapping[str, Callable[[Any, int], Player]] = {}
+    players: Mapping[str, Callable[[Any, int], Player]] = {
+        "path": PathPlayer,
+        "human": lambda settings, seed: HumanPlayer(settings),
+    }
 
     def spec(self, settings: HexSettings) -> GameSpec:
         """What rows look like under `settings`."""

@@ -11,17 +11,20 @@ that is the board mirrored across its diagonal, with the colours exchanged. Seen
 
 In this frame the swap changes no cell: the mirrored stone of the other colour, seen from the other seat, is the
 same picture.
+
+All kernels are in this one file because numba's cache notices a change only in the file of the kernel it holds.
 """
 
 from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 MINE, OTHERS, COLOUR = 1, 2, 3
 NEAR, FAR, LINKS = 4, 8, 12
 PLAY, EMPTY, SWAP, LOST = 0, 1, 2, 3
+READY, OUT, ACCEPTED = 0, 1, 2
+"""A slot's row is ready for `wait`; is out with a player; has been answered in the `act` that is running."""
 
 
 @njit(cache=True, nogil=True)
@@ -191,6 +194,174 @@ def draw(stream: Any, row: int, below: int) -> Any:
     return np.int64(((z >> np.uint64(32)) * np.uint64(below)) >> np.uint64(32))
 
 
-def streams(seed: int, count: int) -> NDArray[np.uint64]:
-    """`uint64[count]` starting points of independent random streams."""
-    return np.random.default_rng(seed).integers(0, 2**64, count, np.uint64)
+# Slots of an arena
+
+
+@njit(cache=True, nogil=True)
+def begin_match(
+    state: Any,
+    seat: Any,
+    moves: Any,
+    history: Any,
+    stream: Any,
+    stack: Any,
+    size: int,
+    swap: bool,
+    opening: int,
+    match: int,
+) -> None:
+    """Starts a match in one slot: the empty board, and on it the random opening."""
+    start(state[match], swap)
+    cells = size * size
+    for move in range(opening):
+        cell = draw(stream, match, cells - move)
+        for other in range(cells):
+            if other > cell:
+                break
+            cell += state[match, other] != 0
+        history[match, move] = cell if move % 2 == 0 else cell % size * size + cell // size
+        play(state[match], size, cell, stack)
+    seat[match] = opening % 2
+    moves[match] = opening
+
+
+@njit(cache=True, nogil=True)
+def begin(
+    state: Any, seat: Any, moves: Any, history: Any, stream: Any, stack: Any, size: int, swap: bool, opening: int
+) -> None:
+    """Starts a match in every slot."""
+    for match in range(len(state)):
+        begin_match(state, seat, moves, history, stream, stack, size, swap, opening, match)
+
+
+@njit(cache=True, nogil=True)
+def collect(
+    state: Any,
+    seat: Any,
+    status: Any,
+    moves: Any,
+    opening: int,
+    row_match: Any,
+    row_seat: Any,
+    planes: Any,
+    legal: Any,
+    first: Any,
+) -> int:
+    """Writes the row of every slot that is ready and marks it out; returns how many."""
+    k = 0
+    for match in range(len(state)):
+        if status[match] == READY:
+            status[match] = OUT
+            row_match[k] = match
+            row_seat[k] = seat[match]
+            first[k] = moves[match] < opening + 2
+            show_planes(state[match], planes[k])
+            show_legal(state[match], legal[k])
+            k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def accept(state: Any, seat: Any, status: Any, row_match: Any, row_seat: Any, action: Any) -> int:
+    """Marks k answered rows accepted and returns -1, or leaves all as it was and returns the first row refused."""
+    for row in range(len(row_match)):
+        match = row_match[row]
+        if (
+            match < 0
+            or match >= len(state)
+            or status[match] != OUT
+            or seat[match] != row_seat[row]
+            or not is_legal(state[match], action[row])
+        ):
+            for earlier in range(row):
+                status[row_match[earlier]] = OUT
+            return row
+        status[match] = ACCEPTED
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def step(
+    state: Any,
+    seat: Any,
+    status: Any,
+    moves: Any,
+    history: Any,
+    last_moves: Any,
+    last_history: Any,
+    stream: Any,
+    ended: Any,
+    winner: Any,
+    counts: Any,
+    row_match: Any,
+    action: Any,
+    stack: Any,
+    size: int,
+    swap: bool,
+    opening: int,
+) -> None:
+    """Plays accepted actions; a match that ends is noted and its slot starts the next."""
+    cells = size * size
+    for row in range(len(row_match)):
+        match, move = row_match[row], action[row]
+        mover = seat[match]
+        absolute = move if mover == 0 or move == cells else move % size * size + move // size
+        history[match, moves[match]] = absolute
+        moves[match] += 1
+        status[match] = READY
+        if play(state[match], size, move, stack):
+            ended[counts[0]] = match
+            winner[counts[0]] = mover
+            counts[0] += 1
+            last_moves[match] = moves[match]
+            last_history[match] = history[match]
+            begin_match(state, seat, moves, history, stream, stack, size, swap, opening, match)
+        else:
+            seat[match] = 1 - mover
+
+
+# Rows of states, for search
+
+
+@njit(cache=True, nogil=True)
+def read_rows(planes: Any, size: int, swap: bool, legal: Any, states: Any) -> None:
+    """`read` for k rows; the mask says where the swap is open."""
+    stack = np.empty(size * size, np.int32)
+    for row in range(len(states)):
+        read(planes[row], size, swap, swap and legal[row, size * size], states[row], stack)
+
+
+@njit(cache=True, nogil=True)
+def legal_rows(states: Any, legal: Any) -> None:
+    """`show_legal` for k rows."""
+    for row in range(len(states)):
+        show_legal(states[row], legal[row])
+
+
+@njit(cache=True, nogil=True)
+def planes_rows(states: Any, planes: Any) -> None:
+    """`show_planes` for k rows."""
+    for row in range(len(states)):
+        show_planes(states[row], planes[row])
+
+
+@njit(cache=True, nogil=True)
+def play_rows(states: Any, size: int, actions: Any) -> int:
+    """Plays one action in each state; returns -1, or the first row whose action is refused."""
+    stack = np.empty(size * size, np.int32)
+    for row in range(len(states)):
+        if not is_legal(states[row], actions[row]):
+            return row
+        play(states[row], size, actions[row], stack)
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def key_rows(states: Any, table: Any, keys: Any) -> None:
+    """Zobrist keys from `table: uint64[cells + 1, 4]`: a number for each colour of a cell, and for each phase."""
+    cells = states.shape[1] - 1
+    for row in range(len(states)):
+        key = table[cells, states[row, cells]]
+        for cell in range(cells):
+            key ^= table[cell, states[row, cell] & COLOUR]
+        keys[row] = key
