@@ -36,7 +36,8 @@ class HexEncoder(nn.Module):
 
     def forward(self, observation: Mapping[str, Tensor], legal: Tensor) -> tuple[Tensor, Tensor]:
         """The legal mask is not needed: it follows from the planes."""
-        board: Tensor = self.entry(_framed(observation["planes"].to(self.entry.weight.dtype)))
+        planes = observation["planes"].to(self.entry.weight.dtype)
+        board: Tensor = self.entry(_framed(planes).contiguous(memory_format=torch.channels_last))
         for block in self.blocks:
             board = block(board)
         board = functional.relu(board)
