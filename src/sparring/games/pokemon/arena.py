@@ -61,7 +61,7 @@ class PokemonArena:
         self._potential = np.zeros((matches, SEATS), np.float32)
         self._seats: list[tuple[_Seat, _Seat]] = []
         self._stale = np.zeros((matches, SEATS), np.int32)
-        self._battle = [0] * matches
+        self._battle = [-1] * matches
         self._slot: dict[int, int] = {}
         self._started = 0
         self.failures: deque[str] = deque(maxlen=100)
