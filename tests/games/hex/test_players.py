@@ -59,11 +59,39 @@ def test_path_blocks_when_it_must() -> None:
     assert replies(arena, settings) == {parse_move(4, "a4")}
 
 
-@pytest.mark.parametrize(("cut", "save"), [("d5", "c5"), ("c5", "d5")])
-def test_path_saves_its_bridge(cut: str, save: str) -> None:
-    settings = HexSettings(size=7)
-    arena = after(settings, "d4", "a1", "c6", cut)
-    assert replies(arena, settings) == {parse_move(7, save)}
+def distance(own: set[tuple[int, int]], other: set[tuple[int, int]], size: int) -> int:
+    """Stones that `own` lacks to connect row 0 with the last row, by plain relaxation; 99 if it cannot."""
+    places = [(row, column) for row in range(size) for column in range(size) if (row, column) not in other]
+    cost = {place: int(place not in own) for place in places}
+    best = {place: cost[place] if place[0] == 0 else 99 for place in places}
+    for _ in places:
+        for row, column in places:
+            for beside in ((row - 1, column), (row - 1, column + 1), (row, column - 1), (row, column + 1)):
+                if beside in best:
+                    here = row, column
+                    best[here] = min(best[here], best[beside] + cost[here])
+                    best[beside] = min(best[beside], best[here] + cost[beside])
+    return min((best[place] for place in places if place[0] == size - 1), default=99)
+
+
+def test_path_plays_the_best_difference_of_distances() -> None:
+    settings = HexSettings(size=4)
+    arena = HexArena(settings, matches=6, seed=0)
+    path, player = PathPlayer(settings, 0), RandomPlayer(1)
+    for _ in range(12):
+        decisions, _ = arena.wait()
+        for planes, chosen in zip(decisions.observation["planes"], path.act(decisions).action, strict=True):
+            own, other = ({(int(r), int(c)) for r, c in np.argwhere(plane)} for plane in planes)
+            scores = {}
+            for action in range(16):
+                place = divmod(action, 4)
+                if place in own | other:
+                    continue
+                mine = distance(own | {place}, other, 4)
+                theirs = distance({(c, r) for r, c in other}, {(c, r) for r, c in own | {place}}, 4)
+                scores[action] = 1000 if mine == 0 else theirs - mine - 1000 * (theirs <= 1)
+            assert scores[int(chosen)] == max(scores.values())
+        arena.act(decisions, player.act(decisions).action)
 
 
 def test_path_swaps_a_strong_stone_and_leaves_a_weak_one() -> None:
