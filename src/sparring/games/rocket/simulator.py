@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.games.rocket import field
+from sparring.games.rocket.actions import CONTROLS
 from sparring.games.rocket.setup import start_rocketsim
 from sparring.games.rocket.states import Situation
 
@@ -81,8 +82,10 @@ def prebuilt_controls(table: Floats) -> list[Any]:
     rocketsim = start_rocketsim()
     controls = []
     for row in table.tolist():
-        jump, boost, handbrake = (bool(value) for value in row[5:])
-        controls.append(rocketsim.CarControls(*row[:5], jump, boost, handbrake))
+        control = rocketsim.CarControls()
+        for name, value in zip(CONTROLS, row, strict=True):
+            setattr(control, name, bool(value) if name in ("jump", "boost", "handbrake") else value)
+        controls.append(control)
     return controls
 
 
