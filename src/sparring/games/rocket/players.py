@@ -120,7 +120,10 @@ def choose_target(seen: View) -> tuple[Floats, Bools]:
     meet = _meeting_point(seen)
     gaps = np.where(seen.there, _length(seen.cars[..., :2] - meet[:, None]), np.float32(1e6))
     mine = gaps[:, 0] <= gaps[:, 1:room].min(axis=1, initial=1e6)
-    theirs_first = gaps[:, room:].min(axis=1) + 200 < gaps[:, 0]
+    rival = gaps[:, room:].argmin(axis=1) + room
+    rows = np.arange(len(own))
+    behind_ball = seen.cars[rows, rival, 1] > meet[:, 1] + 100
+    theirs_first = (gaps[rows, rival] + 700 < gaps[:, 0]) & behind_ball
     to_goal = _unit(_aim(meet) - meet)
     goal_side = own[:, 1] < meet[:, 1] - 100
     danger = (meet[:, 1] < -2500) | (seen.ball_velocity[:, 1] < -900)
@@ -128,13 +131,13 @@ def choose_target(seen: View) -> tuple[Floats, Bools]:
     # Attack: come in along the line from the ball to their goal, from further back the worse the angle is.
     approach = np.clip((gaps[:, 0] - 250) * 0.45, 0, 900)
     target = meet - to_goal * approach[:, None]
-    hurry = gaps[:, 0] > 700
+    hurry = gaps[:, 0] > 450
     # Clear: near the own goal, what matters is to hit the ball away from it.
     away = _unit(meet - OWN_GOAL)
     clearing = danger & goal_side
     target = np.where(clearing[:, None], meet - away * np.clip(approach, 0, 350)[:, None], target)
     # Shadow: an opponent gets there first, so keep between the ball and the own goal.
-    shadow = OWN_GOAL + (meet - OWN_GOAL) * np.float32(0.55)
+    shadow = OWN_GOAL + (meet - OWN_GOAL) * np.float32(0.7)
     waiting = theirs_first & goal_side & ~danger
     target = np.where(waiting[:, None], shadow, target)
     hurry &= ~waiting
@@ -155,7 +158,7 @@ def choose_target(seen: View) -> tuple[Floats, Bools]:
     spare = (seen.boost < 0.35) & ~danger & (~mine | waiting | ~goal_side | (gaps[:, 0] > 2500))
     target = np.where((spare & (detour < 1800))[:, None], pad, target)
     # Kickoff: straight at it, all boost.
-    kickoff = (np.abs(seen.ball[:, :2]).max(axis=1) < 5) & (_length(seen.ball_velocity) < 5) & mine
+    kickoff = (np.abs(seen.ball[:, :2]).max(axis=1) < 5) & (_length(seen.ball_velocity) < 5) & mine & goal_side
     target = np.where(kickoff[:, None], seen.ball[:, :2], target)
     inside = np.clip(target, [-3900, -5050], [3900, 5050])
     return inside.astype(np.float32), hurry | kickoff
@@ -186,15 +189,15 @@ def dodge(seen: View, controls: Floats, target: Floats) -> None:
     to_ball = seen.ball - seen.own
     near = _length(to_ball[:, :2])
     facing = (_unit(to_ball[:, :2]) * _unit(seen.nose[:, :2])).sum(axis=1)
-    strike = (near < 380) & (seen.ball[:, 2] < 260) & (facing > 0.9) & (to_ball[:, 1] > -60)
+    strike = (near < 380) & (seen.ball[:, 2] < 260) & (facing > 0.93) & (_unit(to_ball[:, :2])[:, 1] > 0.25)
     offset = target - seen.own[:, :2]
     far = _length(offset)
     speed = (seen.velocity * seen.nose).sum(axis=1)
     aligned = (_unit(offset) * _unit(seen.nose[:, :2])).sum(axis=1) > 0.985
     travel = (far > 2600) & aligned & (seen.boost < 0.05) & (speed > 1050) & (speed < 1750)
-    high = (near < 420) & (seen.ball[:, 2] > 180) & (seen.ball[:, 2] < 420) & (facing > 0.9)
+    high = (near < 420) & (seen.ball[:, 2] > 180) & (seen.ball[:, 2] < 420) & (facing > 0.93) & (_unit(to_ball[:, :2])[:, 1] > 0.25)
     jump = seen.on_ground & (strike | travel | high) & ~seen.holding_jump
-    flip = ~seen.on_ground & seen.can_flip & seen.has_jumped & (strike | travel | (near < 300))
+    flip = ~seen.on_ground & seen.can_flip & seen.has_jumped & (strike | travel | high)
     controls[jump | flip, JUMP] = 1
     controls[flip, PITCH] = -1
     controls[flip, YAW] = 0
