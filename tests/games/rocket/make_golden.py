@@ -3,9 +3,9 @@
     python -m venv peer && peer/bin/pip install "rlgym-rocket-league[sim]==2.0.1" "rocketsim==2.2.1" "numpy<2"
     peer/bin/python tests/games/rocket/make_golden.py
 
-Fifty short matches in all modes start from drawn situations (thrown cars, taken pads) and are played with random actions
-through RLGym's lookup table, action repeat and one tick of delay. Kept are the situations, the actions, and after
-each step the DefaultObs of one seat. The test plays the same in Sparring's arena and compares.
+Fifty short matches in all modes start from drawn situations (thrown cars, taken pads) and are played with random
+actions through RLGym's lookup table, action repeat and one tick of delay. Kept are the situations, the actions, and
+after each step the DefaultObs of one seat. The test plays the same in Sparring's arena and compares.
 """
 
 from pathlib import Path

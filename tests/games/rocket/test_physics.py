@@ -105,7 +105,9 @@ def test_the_full_table_is_rlgyms():
 
 def test_ten_touches_are_ten_touches():
     """RocketSim's touched flag is cleared by reading; nothing here reads it twice."""
-    settings = RocketSettings(starts={"near_goal": 1.0}, rewards=RewardSettings(components={"touch": 1.0}, zero_sum=False))
+    settings = RocketSettings(
+        starts={"near_goal": 1.0}, rewards=RewardSettings(components={"touch": 1.0}, zero_sum=False)
+    )
     arena = RocketArena(settings, matches=8, seed=0)
     from sparring.games.rocket.players import TowardBallPlayer
 

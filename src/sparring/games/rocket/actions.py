@@ -64,7 +64,8 @@ def nearest_actions(table: NDArray[np.float32], wanted: NDArray[np.float32]) -> 
     weight = np.array([1, 2, 1, 1, 1, 8, 3, 1], np.float32)
     cost = (wanted * wanted) @ weight
     cost = cost[:, None] - 2 * (wanted * weight) @ table.T + ((table * table) @ weight)[None, :]
-    return cost.argmin(axis=1).astype(np.int32)
+    nearest: NDArray[np.int32] = cost.argmin(axis=1).astype(np.int32)
+    return nearest
 
 
 def describe_action(table: NDArray[np.float32], action: int) -> str:

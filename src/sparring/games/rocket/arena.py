@@ -1,21 +1,23 @@
 """The arena: many Rocket League matches at the same time, in groups that are stepped in threads.
 
 A group's matches step together: controls out, RocketSim, one read, then everything else (rewards, ends, new
-matches, observations) for the whole group in array kernels. With threads, one group more than there are threads keeps every
-thread busy while the caller answers the group that is ready.
+matches, observations) for the whole group in array kernels. With threads, one group more than there are threads
+keeps every thread busy while the caller answers the group that is ready.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, Decisions, GameSpec, IllegalAction, InputError, Results
+from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import action_table
+from sparring.games.rocket.curriculum import Curriculum
 from sparring.games.rocket.observation import observation_fields, observe
 from sparring.games.rocket.referee import Referee
 from sparring.games.rocket.rewards import Transition, components, mix
@@ -50,13 +52,14 @@ class RocketArena:
         if matches < 1:
             raise InputError(f"matches: {matches} must be at least 1")
         self._spec = rocket_spec(settings)
+        self._settings = settings
+        self._curriculum = Curriculum(settings.curriculum, settings.stage)
+        staged = settings.at(settings.stage)
         self._table = action_table(settings.actions)
         self._controls = prebuilt_controls(self._table)
         count = 1 if settings.threads == 0 else min(settings.threads + 1, matches)
         bounds = np.linspace(0, matches, count + 1).astype(int).tolist()
-        self._groups = [
-            _Group(self, settings, range(low, high), seed) for low, high in zip(bounds[:-1], bounds[1:], strict=True)
-        ]
+        self._groups = [_Group(self, staged, range(low, high), seed) for low, high in pairwise(bounds)]
         self._matches = matches
         self._group_of = np.repeat(np.arange(count), np.diff(bounds))
         self._pool = ThreadPoolExecutor(settings.threads, "rocket") if settings.threads else None
@@ -109,15 +112,35 @@ class RocketArena:
             self._pool.shutdown(wait=True, cancel_futures=True)
         self._groups.clear()
 
-    def play_by(self, settings: RocketSettings) -> None:
-        """Plays by `settings` from each slot's next match on: a curriculum's next stage.
+    def report(self) -> dict[str, float]:
+        """Since the last call: `reward/COMPONENT` a row, `play/...` how it was played; the stage of a curriculum."""
+        metrics = {f"reward/{name}": paid for name, paid in self.reward_report().items()}
+        metrics |= {f"play/{name}": value for name, value in self.play_report().items()}
+        return metrics | ({"stage": float(self._curriculum.stage)} if self._settings.curriculum else {})
 
-        Rewards change at once. What rows look like must stay as it is; raises `InputError` otherwise.
-        """
-        if rocket_spec(settings) != self._spec:
-            raise InputError("a stage may not change room, actions, observation, tick_skip or action_delay")
+    def adapt(self, measures: Mapping[str, float]) -> str | None:
+        """Goes to the next stage of the curriculum when `measures` say so."""
+        if "play/touches_a_minute" in measures:
+            measures = {**measures, "touch_rate": measures["play/touches_a_minute"]}
+        if not self._curriculum.observe(measures):
+            return None
+        self._play_stage()
+        return f"stage {self._curriculum.stage + 1} of {len(self._settings.curriculum)}: {self._curriculum.name}"
+
+    def standing(self) -> dict[str, int]:
+        """Where curriculum and reward schedules stand."""
+        return {"stage": self._curriculum.stage, "reached": self._curriculum.reached, "rows": self.rows}
+
+    def stand_at(self, standing: Mapping[str, int]) -> None:
+        """Goes to where `standing` was taken; slots change to its stage with their next matches."""
+        self._curriculum = Curriculum(self._settings.curriculum, standing["stage"], standing["reached"])
+        self.rows = standing["rows"]
+        self._play_stage()
+
+    def _play_stage(self) -> None:
+        staged = self._settings.at(self._curriculum.stage)
         for group in self._groups:
-            group.settings = settings
+            group.settings = staged
 
     def reward_report(self) -> dict[str, float]:
         """What a row was paid on average since the last call, by component, weighted, before mixing."""
@@ -131,7 +154,7 @@ class RocketArena:
         return {name: paid / max(rows, 1) for name, paid in totals.items()}
 
     def play_report(self) -> dict[str, float]:
-        """How it was played since the last call: touches, speed, height and boost by row, seconds and goals by match."""
+        """How it was played since the last call: touches, speed, air and boost of a car, seconds of a match."""
         total = sum((group.play for group in self._groups), np.zeros(7))
         for group in self._groups:
             group.play = np.zeros(7)
@@ -178,7 +201,7 @@ class _Group:
         self._arena = arena
         self._slots = slots
         self._random = [np.random.default_rng([seed, slot]) for slot in slots]
-        self._started = [slot for slot in slots]  # counts matches of a slot; the offset spreads the modes
+        self._started = list(slots)  # counts matches of a slot; the offset spreads the modes
         n, seats = len(slots), arena.spec.seats
         self._simulators: list[Simulator] = []
         self._spare: list[dict[int, Simulator]] = [{} for _ in slots]
@@ -251,9 +274,7 @@ class _Group:
         self._score = readings.score
         failed = self._find_broken()
         self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32))
-        verdict = self._referee.judge(
-            settings, goals, self._touched, seconds=settings.tick_skip / field.TICKS
-        )
+        verdict = self._referee.judge(settings, goals, self._touched, seconds=settings.tick_skip / field.TICKS)
         ended = np.flatnonzero(verdict.over | failed)
         self._close(ended, failed)
         restart = np.flatnonzero(verdict.kickoff & ~verdict.over & ~failed)
@@ -269,8 +290,8 @@ class _Group:
     def _touched(self) -> NDArray[np.bool_]:
         """`bool[n, 2]`: whether blue and orange touched the ball in the last step."""
         n, seats = self._present.shape
-        touched: NDArray[np.bool_] = ((self._cars[..., field.TOUCHED] > 0) & self._present).reshape(n, 2, seats // 2)
-        return touched.any(axis=2)
+        cars = ((self._cars[..., field.TOUCHED] > 0) & self._present).reshape(n, 2, seats // 2)
+        return np.logical_or.reduce(cars, axis=2)
 
     def _pay(self, scored: NDArray[np.int32]) -> None:
         """Rewards of the step, and what the reports count."""
@@ -313,7 +334,12 @@ class _Group:
         return broken
 
     def _name_broken(self, index: int) -> str:
-        parts = {"position": field.POSITION, "velocity": field.VELOCITY, "spin": field.SPIN, "boost": field.BOOST}
+        parts: dict[str, Any] = {
+            "position": field.POSITION,
+            "velocity": field.VELOCITY,
+            "spin": field.SPIN,
+            "boost": field.BOOST,
+        }
         for seat in range(self._cars.shape[1]):
             if not np.isfinite(self._cars[index, seat]).all():
                 bad = [name for name, part in parts.items() if not np.isfinite(self._cars[index, seat, part]).all()]

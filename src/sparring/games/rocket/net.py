@@ -75,6 +75,8 @@ class Encoder(nn.Module):
 class CarAttention(nn.Module):
     """The own car looks at all cars: one number of features however many there are, in whatever order."""
 
+    kinds: Tensor
+
     def __init__(self, spec: GameSpec, width: int) -> None:
         super().__init__()
         if "cars" not in spec.observation:
@@ -89,8 +91,8 @@ class CarAttention(nn.Module):
         self.register_buffer("kinds", kinds, persistent=False)
 
     def forward(self, flat: Tensor, present: Tensor) -> Tensor:
-        """`flat: float[k, inputs]` whose first columns are the cars, `present: bool[k, places]` to `float[k, width]`."""
-        cars = flat[:, : self.places * self.features].unflatten(1, (self.places, self.features))
+        """`float[k, width]` of `flat: float[k, inputs]`, the cars first in it, and `present: bool[k, places]`."""
+        cars = flat[:, : self.places * self.features].view(-1, self.places, self.features)
         embedded = self.embed(cars) + self.team[self.kinds]
         query = self.query(embedded[:, 0]).unsqueeze(1)
         keys, values = self.keys(embedded).chunk(2, dim=2)

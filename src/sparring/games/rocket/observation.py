@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from sparring.core import Array, Field
 from sparring.games.rocket import field
 
-Floats = NDArray[np.float32]
+Floats = Array
 Rows = NDArray[np.int32]
 
 CAR_FEATURES = 27
@@ -80,7 +80,7 @@ def observe(
         _default(ball, cars, present, pads, last, match, row_match, row_seat, hide, out["world"], out["cars"])
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _default(
     ball: Floats,
     cars: Floats,
@@ -122,7 +122,7 @@ def _default(
             _car(b, cars, present, m, _seat_at(place, seat, room), turn, still, cars_out[row, place])
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _seat_at(place: int, seat: int, room: int) -> int:
     """The seat shown at `place` to `seat`: itself, its team mates in order, its opponents in order."""
     own = seat // room * room
@@ -134,15 +134,15 @@ def _seat_at(place: int, seat: int, room: int) -> int:
     return room - own + place - room
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _car(
     ball: Floats,
     cars: Floats,
     present: NDArray[np.bool_],
     m: int,
     seat: int,
-    turn: float,
-    still: float,
+    turn: np.float32,
+    still: np.float32,
     out: Floats,
 ) -> None:
     if not present[m, seat]:
@@ -178,7 +178,7 @@ def _car(
         out[23 + 3 * part] = (x * roof[0] + y * roof[1] + z * roof[2]) * scale
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _rlgym(
     ball: Floats,
     cars: Floats,
@@ -228,4 +228,4 @@ def _rlgym(
                 place += 20
 
 
-assert field.HOLDING_JUMP == 20 and field.AIR_SECONDS == 28, "the kernels copy columns 20..28 as they are"
+assert (field.HOLDING_JUMP, field.AIR_SECONDS) == (20, 28), "the kernels copy columns 20..28 as they are"

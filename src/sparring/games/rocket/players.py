@@ -13,11 +13,21 @@ from numpy.typing import NDArray
 
 from sparring.core import Answers, Array, Decisions
 from sparring.games.rocket import field
-from sparring.games.rocket.actions import BOOST, HANDBRAKE, JUMP, PITCH, ROLL, STEER, THROTTLE, YAW
-from sparring.games.rocket.actions import action_table, nearest_actions
+from sparring.games.rocket.actions import (
+    BOOST,
+    HANDBRAKE,
+    JUMP,
+    PITCH,
+    ROLL,
+    STEER,
+    THROTTLE,
+    YAW,
+    action_table,
+    nearest_actions,
+)
 from sparring.games.rocket.settings import RocketSettings
 
-Floats = NDArray[np.float32]
+Floats = Array
 Bools = NDArray[np.bool_]
 
 OWN_GOAL = field.BLUE_GOAL[:2]
@@ -195,7 +205,13 @@ def dodge(seen: View, controls: Floats, target: Floats) -> None:
     speed = (seen.velocity * seen.nose).sum(axis=1)
     aligned = (_unit(offset) * _unit(seen.nose[:, :2])).sum(axis=1) > 0.985
     travel = (far > 2600) & aligned & (seen.boost < 0.05) & (speed > 1050) & (speed < 1750)
-    high = (near < 420) & (seen.ball[:, 2] > 180) & (seen.ball[:, 2] < 420) & (facing > 0.93) & (_unit(to_ball[:, :2])[:, 1] > 0.25)
+    high = (
+        (near < 420)
+        & (seen.ball[:, 2] > 180)
+        & (seen.ball[:, 2] < 420)
+        & (facing > 0.93)
+        & (_unit(to_ball[:, :2])[:, 1] > 0.25)
+    )
     jump = seen.on_ground & (strike | travel | high) & ~seen.holding_jump
     flip = ~seen.on_ground & seen.can_flip & seen.has_jumped & (strike | travel | high)
     controls[jump | flip, JUMP] = 1
@@ -234,7 +250,8 @@ def _meeting_point(seen: View) -> Floats:
     meet = seen.ball[:, :2] + seen.ball_velocity[:, :2] * seconds[:, None]
     limit = np.array([field.SIDE_WALL, field.BACK_WALL], np.float32) - np.float32(field.BALL_RADIUS)
     over = np.clip(meet, -limit, limit)
-    return over - (meet - over) * np.float32(0.5)
+    kept: Floats = over - (meet - over) * np.float32(0.5)
+    return kept
 
 
 def _aim(meet: Floats) -> Floats:

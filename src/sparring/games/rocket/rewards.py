@@ -12,9 +12,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core import Array
 from sparring.games.rocket import field
 
-Floats = NDArray[np.float32]
+Floats = Array
 
 
 @dataclass
@@ -56,11 +57,13 @@ class Transition:
     @cached_property
     def driving(self) -> Floats:
         """`float32[m, seats]`: 1 for cars that are present and not demolished."""
-        return (self.present & (self.cars[..., field.DEMO_SECONDS] == 0)).astype(np.float32)
+        driving: Floats = (self.present & (self.cars[..., field.DEMO_SECONDS] == 0)).astype(np.float32)
+        return driving
 
     def gained(self, column: int) -> Floats:
         """`float32[m, seats]`: how much a counter grew; 0 where it was reset."""
-        return np.maximum(self.cars[..., column] - self.cars_before[..., column], 0.0)
+        growth: Floats = np.maximum(self.cars[..., column] - self.cars_before[..., column], 0.0)
+        return growth
 
 
 def goal(step: Transition) -> Floats:
@@ -82,18 +85,21 @@ def air_touch(step: Transition) -> Floats:
     """For a touch off the ground: how high the ball is, 0 at rest to 1 at the ceiling."""
     height = (step.ball[:, 2] - field.BALL_REST) / (field.CEILING - field.BALL_REST)
     flying = step.touched & (step.cars[..., field.ON_GROUND] == 0)
-    return flying * np.clip(height, 0.0, 1.0)[:, None]
+    paid: Floats = flying * np.clip(height, 0.0, 1.0)[:, None]
+    return paid
 
 
 def boost_gained(step: Transition) -> Floats:
     """Growth of the square root of the boost share: the first drops are worth most."""
-    return np.maximum(_boost_root(step.cars) - _boost_root(step.cars_before), 0.0)
+    paid: Floats = np.maximum(_boost_root(step.cars) - _boost_root(step.cars_before), 0.0)
+    return paid
 
 
 def demo(step: Transition) -> Floats:
     """1 for demolishing an opponent, -1 for being demolished."""
     suffered = (step.cars[..., field.DEMO_SECONDS] > 0) & (step.cars_before[..., field.DEMO_SECONDS] == 0)
-    return step.gained(field.DEMOS) - suffered
+    paid: Floats = step.gained(field.DEMOS) - suffered
+    return paid
 
 
 def save(step: Transition) -> Floats:
@@ -119,13 +125,14 @@ def ball_to_goal(step: Transition) -> Floats:
 
 def speed_to_ball(step: Transition) -> Floats:
     """Speed of the car towards the ball, as a share of its top speed."""
-    towards = (step.cars[..., field.VELOCITY] * step.to_ball).sum(axis=-1)
+    towards: Floats = (step.cars[..., field.VELOCITY] * step.to_ball).sum(axis=-1)
     return step.driving * towards / field.CAR_TOP_SPEED
 
 
 def face_ball(step: Transition) -> Floats:
     """Cosine of the angle between the car's nose and the ball."""
-    return step.driving * (step.cars[..., field.FORWARD] * step.to_ball).sum(axis=-1)
+    cosine: Floats = (step.cars[..., field.FORWARD] * step.to_ball).sum(axis=-1)
+    return step.driving * cosine
 
 
 def boost_kept(step: Transition) -> Floats:

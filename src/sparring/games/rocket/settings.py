@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from sparring.core import InputError
 from sparring.games.rocket.rewards import CONTINUOUS, EVENTS
@@ -68,6 +69,29 @@ def weight_at(weight: Weight, rows: int) -> float:
     return weight.at(rows) if isinstance(weight, Schedule) else float(weight)
 
 
+class Advance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a stage has done its work."""
+
+    measure: Annotated[str, Meta(pattern="^(win_rate/.+|touch_rate|elo)$")]
+    """`win_rate/PLAYER` in evaluations against a built-in player, `touch_rate` (a car's touches a minute) or `elo`."""
+    at_least: float
+    times: Annotated[int, Meta(ge=1)] = 2
+    """How many measurements in a row must reach it."""
+
+
+class Stage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lesson of a curriculum: what it does not say stays as the settings say."""
+
+    name: str
+    advance: Advance | None = None
+    """None for the last stage, which never ends."""
+    modes: Annotated[list[Mode], Meta(min_length=1)] | None = None
+    starts: dict[Start, Positive] | None = None
+    rewards: RewardSettings | None = None
+    end: Literal["goal", "clock"] | None = None
+    seconds: Positive | None = None
+
+
 class RocketSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything an arena of Rocket League can be told."""
 
@@ -94,6 +118,10 @@ class RocketSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Sudden death after a level match by the clock; drawn after that."""
     idle_seconds: Annotated[float, Meta(ge=0)] = 10.0
     """A match to the first goal is drawn when nobody touches the ball for so long; 0 waits for `seconds`."""
+    curriculum: list[Stage] = field(default_factory=list)
+    """Stages, easy ones first; empty plays these settings as they are."""
+    stage: Annotated[int, Meta(ge=0)] = 0
+    """The stage to start with."""
     threads: Annotated[int, Meta(ge=0, le=256)] = 0
     """0 steps all matches in the caller's thread; n steps groups of them in n threads while others are answered."""
 
@@ -104,10 +132,31 @@ class RocketSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise InputError(f"modes: {biggest} needs room: {TEAM_SIZE[biggest]}, but room is {self.room}")
         if self.action_delay >= self.tick_skip:
             raise InputError(
-                f"action_delay: {self.action_delay} must be less than tick_skip, {self.tick_skip}: 0..{self.tick_skip - 1}"
+                f"action_delay: {self.action_delay} must be less than tick_skip: 0..{self.tick_skip - 1} are allowed"
             )
         if not self.starts:
             raise InputError("starts: name at least one, as in {kickoff: 1.0}")
+        if self.stage and self.stage >= len(self.curriculum):
+            raise InputError(f"stage: {self.stage} is not one of the {len(self.curriculum)} stages")
+        for number, stage in enumerate(self.curriculum):
+            if (stage.advance is None) != (number == len(self.curriculum) - 1):
+                raise InputError(
+                    f"curriculum[{number}].advance: every stage but the last says when it has done its work"
+                )
+            self.at(number)
+
+    def at(self, number: int) -> "RocketSettings":
+        """These settings as stage `number` has them, without the curriculum."""
+        changes: dict[str, Any] = {"curriculum": [], "stage": 0}
+        if self.curriculum:
+            stage = self.curriculum[number]
+            for name in ("modes", "starts", "rewards", "end", "seconds"):
+                if getattr(stage, name) is not None:
+                    changes[name] = getattr(stage, name)
+        try:
+            return replace(self, **changes)
+        except InputError as error:
+            raise InputError(f"curriculum[{number}].{error}") from error
 
 
 def check_rewards(rewards: RewardSettings) -> None:

@@ -162,7 +162,7 @@ def read(simulators: Sequence[Simulator]) -> Readings:
     return readings
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _assemble(raw: Floats, extras: Floats, cars: Floats) -> None:
     """Gym rows `float32[2r, 36]` (upright and inverted in turn) and extras `float32[r, 11]` to car rows."""
     for row in range(len(cars)):
@@ -194,9 +194,7 @@ def _assemble(raw: Floats, extras: Floats, cars: Floats) -> None:
         car[33] = gym[6]
 
 
-def count_down(
-    timers: Floats, there: NDArray[np.bool_], simulators: Sequence[Simulator], *, ticks: int
-) -> None:
+def count_down(timers: Floats, there: NDArray[np.bool_], simulators: Sequence[Simulator], *, ticks: int) -> None:
     """Moves pad timers `float32[n, 34]` on by `ticks`, in place, given which pads are `there: bool[n, 34]`.
 
     RocketSim subtracts a tick at a time in single precision, and so does this: the timers stay equal bit for bit.
@@ -207,7 +205,7 @@ def count_down(
         timers[match, pad] = simulators[match].pads[pad].get_state().cooldown
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _count_down(timers: Floats, there: NDArray[np.bool_], ticks: int) -> NDArray[np.bool_]:
     unknown = np.zeros(timers.shape, np.bool_)
     for match in range(timers.shape[0]):

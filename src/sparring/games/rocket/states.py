@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core import Array
 from sparring.games.rocket import field
 
-Floats = NDArray[np.float32]
+Floats = Array
 Random = np.random.Generator
 
 
@@ -139,8 +140,15 @@ def _situation(
     boost: NDArray[np.floating],
     pads: Floats,
 ) -> Situation:
-    single = [array.astype(np.float32) for array in (position, angles, velocity, spin, boost)]
-    return Situation(ball, *single, pads)
+    return Situation(
+        ball=ball,
+        position=position.astype(np.float32),
+        angles=angles.astype(np.float32),
+        velocity=velocity.astype(np.float32),
+        spin=spin.astype(np.float32),
+        boost=boost.astype(np.float32),
+        pads=pads,
+    )
 
 
 def _ball(position: object, velocity: object, spin: object) -> Floats:
