@@ -4,7 +4,7 @@
 protocols; `distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker.
 """
 
-from sparring.core.arena import Arena, IllegalAction, Resumable
+from sparring.core.arena import Adaptive, Arena, IllegalAction, Resumable
 from sparring.core.check import ArenaFault, ArenaReport, check_arena
 from sparring.core.decisions import Answers, Array, Decisions, Results
 from sparring.core.distribution import entropy, masked_log_softmax, sample
@@ -16,6 +16,7 @@ from sparring.core.player import Player, RandomPlayer
 from sparring.core.spec import Field, GameSpec
 
 __all__ = [
+    "Adaptive",
     "Answers",
     "Arena",
     "ArenaFault",
