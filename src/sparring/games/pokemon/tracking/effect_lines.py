@@ -222,6 +222,7 @@ def on_activate(view: View, parts: list[str]) -> None:
         view.start_timer(start + ActiveColumn.BOUND_TURNS, 0, 1)
     elif effect == "trapped":
         view.floats[start + ActiveColumn.BLOCKED] = 1.0
+        view.blocked_by[place] = view.target if view.mover == place else view.mover
     elif effect in ("lockon", "mindreader"):
         _, other = tags(parts, 4)
         aimed = view.standing(other)

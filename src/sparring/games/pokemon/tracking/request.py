@@ -142,8 +142,9 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
         return
     if not before or before[0] != facts[0]:
         view.describe(row, entry["details"])
-    ids[numbers + PokemonId.ABILITY] = dex.abilities[entry["baseAbility"]]
-    floats[start + PokemonColumn.ABILITY_KNOWN] = 1.0
+    if view.generation > 2:
+        ids[numbers + PokemonId.ABILITY] = dex.abilities[entry["baseAbility"]]
+        floats[start + PokemonColumn.ABILITY_KNOWN] = 1.0
     if "teraType" in entry:
         ids[numbers + PokemonId.TERA_TYPE] = dex.types[entry["teraType"]]
     for stat, column in _STATS:

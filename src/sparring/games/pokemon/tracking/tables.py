@@ -29,8 +29,9 @@ class Tables:
         self.types: list[tuple[int, int]] = [(int(first), int(second)) for first, second in dex.species_types]
         self.base_species: list[int] = dex.species_base.tolist()
         self.only_ability: list[int] = [
-            int(first) if not any(others) else 0 for first, *others in dex.species_abilities.tolist()
+            first if dex.generation > 2 and not any(others) else 0 for first, *others in dex.species_abilities.tolist()
         ]
+        """The ability of species that have but one."""
         self.max_pp: list[int] = dex.move_pp.tolist()
         self.move_targets: list[int] = dex.move_target.tolist()
         raw_moves = dex.raw["moves"]
