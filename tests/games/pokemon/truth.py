@@ -103,8 +103,7 @@ class Checker:
         truth = point["truth"]
         for number, side in enumerate(truth["sides"]):
             for pokemon in side["pokemon"]:
-                last = self.dex.raw["moves"].get(pokemon["lastMove"], {})
-                if last.get("isMax") or last.get("isZ"):  # which move's PP it took is not told
+                if self._untold_pp(pokemon):
                     self.borrowers[number].add(pokemon["name"])
                 if pokemon["illusion"] is not None:
                     self.disguised[number] |= {pokemon["name"], side["pokemon"][pokemon["illusion"]]["name"]}
@@ -119,7 +118,13 @@ class Checker:
             self.decisions += 1
             tracker.write(self.rows, 0)
             where = f"battle {self.battle} step {point['step']} turn {truth['turn']} p{number + 1}"
-            self._compare(where, tracker, number, truth, "teamPreview" in seen["request"])
+            self._compare(where, tracker, number, truth, seen["request"])
+
+    def _untold_pp(self, pokemon: dict[str, Any]) -> bool:
+        """Z and max moves do not tell whose PP they take, nor does a move that a Pokémon has twice by Mimic."""
+        last = self.dex.raw["moves"].get(pokemon["lastMove"], {})
+        current = [move["id"] for move in pokemon["currentMoves"]]
+        return bool(last.get("isMax") or last.get("isZ")) or len(set(current)) < len(current)
 
     def _same(self, where: str, what: str, ours: Any, theirs: Any) -> None:
         self.compared += 1
@@ -127,8 +132,9 @@ class Checker:
         if not close:
             self.differences.append(f"{where}: {what} is {ours}, truly {theirs}")
 
-    def _compare(self, where: str, tracker: Tracker, number: int, truth: dict[str, Any], preview: bool) -> None:
+    def _compare(self, where: str, tracker: Tracker, number: int, truth: dict[str, Any], request: Any) -> None:
         fields = {name: array[0] for name, array in self.rows.fields.items()}
+        preview = "teamPreview" in request
         names = tracker.names
         for side in (0, 1):
             told = truth["sides"][number ^ side]
@@ -141,7 +147,7 @@ class Checker:
                 label = f"{where} {'foe' if side else 'own'} {pokemon['name']}"
                 if row is not None and not (side == 1 and hidden):
                     self._compare_pokemon(label, fields, row, pokemon, side, preview)
-                    if side == 0 or pokemon["name"] not in self.borrowers[number ^ 1]:
+                    if self._pp_told(pokemon, side, number, truth, request):
                         whole = side == 0 and not pokemon["transformed"]
                         self._compare_moves(
                             label, fields["move_ids"][row], fields["moves"][row], pokemon["moves"], whole=whole
@@ -151,7 +157,7 @@ class Checker:
                     occupied[position] = 1
                     place = 2 * side + position
                     self._compare_active(label, fields, place, row, pokemon, side, hidden)
-                    if not hidden and (side == 0 or pokemon["name"] not in self.borrowers[number ^ 1]):
+                    if not hidden and self._pp_told(pokemon, side, number, truth, request):
                         self._compare_moves(
                             f"{label} now",
                             fields["active_move_ids"][place],
@@ -163,6 +169,17 @@ class Checker:
                 present = fields["active"][2 * side + position][ActiveColumn.PRESENT]
                 self._same(where, f"place {2 * side + position} occupied", int(present), occupied[position])
         self._compare_field(where, fields["field"], truth)
+
+    def _pp_told(self, pokemon: dict[str, Any], side: int, number: int, truth: dict[str, Any], request: Any) -> bool:
+        """Whether a side can know the PP of a Pokémon's moves: a request with moves tells it, else lines must."""
+        if side == 0 and "active" in request and pokemon["active"]:
+            return True
+        if pokemon["name"] in self.borrowers[number ^ side]:
+            return False
+        # Pressure is not announced in generation 3, and a move that fails at once hides its target in doubles.
+        doubles = len(truth["sides"][0]["slotConditions"]) > 1
+        feared = any(foe["baseAbility"] == "pressure" for team in truth["sides"] for foe in team["pokemon"])
+        return not (feared and (doubles or self.generation == 3))
 
     @staticmethod
     def _foe_row(names: list[str], name: str) -> int | None:
@@ -217,15 +234,19 @@ class Checker:
 
     def _compare_moves(self, where: str, ids: Any, columns: Any, truth: list[dict[str, Any]], *, whole: bool) -> None:
         told = {self._move(move["id"]): move for move in truth}
+        if len(told) < len(truth):  # the same move twice, by Mimic
+            return
         ours = [self._move(self.dex.moves.ids[number]) for number in ids if number]
         if whole:
             self._same(where, "moves", ours, [self._move(move["id"]) for move in truth])
         for move, column in zip(ours, columns, strict=False):
             self._same(where, f"{move} known rightly", move in told, True)
-            if move in told:
+            if move in told and not (self.generation == 2 and not whole and move == "rollout"):  # goes on unmarked
                 most = float(column[MoveColumn.MAX_PP]) * PP_SCALE
                 left = round(float(column[MoveColumn.PP]) * most)
-                self._same(where, f"pp of {move}", (left, round(most)), (told[move]["pp"], told[move]["maxpp"]))
+                self._same(where, f"pp of {move}", left, told[move]["pp"])
+                if not where.endswith("now"):
+                    self._same(where, f"most pp of {move}", round(most), told[move]["maxpp"])
 
     def _species(self, id: str) -> str:
         """As players are told: cosmetic formes and Battle Bond are not."""
@@ -236,7 +257,14 @@ class Checker:
         return "hiddenpower" if id.startswith("hiddenpower") else id
 
     def _compare_active(
-        self, where: str, fields: dict[str, Any], place: int, row: int | None, truth: dict[str, Any], side: int, hidden: bool
+        self,
+        where: str,
+        fields: dict[str, Any],
+        place: int,
+        row: int | None,
+        truth: dict[str, Any],
+        side: int,
+        hidden: bool,
     ) -> None:
         dex = self.dex
         ids, columns = fields["active_ids"][place], fields["active"][place]
@@ -254,7 +282,8 @@ class Checker:
         elif side == 1:
             seeming = int(ids[ActiveId.POKEMON]) - 1
             shown = float(parse_condition(truth["shown"])[0])
-            self._same(where, "hp of a disguise", float(fields["pokemon"][seeming][PokemonColumn.HP]), shown)
+            if (fields["active_ids"][2:, ActiveId.POKEMON] == seeming + 1).sum() == 1:  # not beside its model
+                self._same(where, "hp of a disguise", float(fields["pokemon"][seeming][PokemonColumn.HP]), shown)
         for stat, column in BOOSTS.items():
             self._same(where, f"{stat} boost", round(float(columns[column]) * BOOST_SCALE), truth["boosts"][stat])
         volatiles = truth["volatiles"]
@@ -262,7 +291,9 @@ class Checker:
             self._same(where, id, bool(columns[column]), id in volatiles)
         for id, column in (("perishsong", ActiveColumn.PERISH_TURNS), ("dynamax", ActiveColumn.DYNAMAX_TURNS)):
             if id in volatiles and "duration" in volatiles[id]:
-                self._same(where, f"turns of {id}", round(float(columns[column]) * TURN_SCALE), volatiles[id]["duration"])
+                self._same(
+                    where, f"turns of {id}", round(float(columns[column]) * TURN_SCALE), volatiles[id]["duration"]
+                )
         if "stockpile" in volatiles:
             layers = round(float(columns[ActiveColumn.STOCKPILE]) * 3)
             self._same(where, "stockpile layers", layers, volatiles["stockpile"]["layers"])
@@ -275,7 +306,8 @@ class Checker:
         self._same(where, "turns on the field", round(float(columns[ActiveColumn.ACTIVE_TURNS]) * TURN_SCALE), turns)
         if self.generation > 2:
             last = dex.moves.ids[ids[ActiveId.LAST_MOVE]]
-            if not last.startswith("max"):  # Showdown remembers these before abilities have changed their type
+            handed = self.generation == 4 and not last  # Showdown hands on the move that brought a replacement
+            if not last.startswith("max") and not handed:  # max moves are remembered before abilities change their type
                 self._same(where, "last move", self._move(last), self._move(truth["lastMove"]))
 
     def _compare_side(self, where: str, columns: Any, truth: dict[str, Any], conditions: dict[str, Any]) -> None:
@@ -301,11 +333,15 @@ class Checker:
                 continue
             self._same(where, id, bool(columns[column]), truth["weather"] == id)
             if truth["weather"] == id and span and truth["weatherState"].get("duration"):
-                self._span(where, id, float(columns[FieldColumn.WEATHER_TURNS]), truth["weatherState"]["duration"], True)
+                self._span(
+                    where, id, float(columns[FieldColumn.WEATHER_TURNS]), truth["weatherState"]["duration"], True
+                )
         for id, column in TERRAINS.items():
             self._same(where, id, bool(columns[column]), truth["terrain"] == id)
             if truth["terrain"] == id:
-                self._span(where, id, float(columns[FieldColumn.TERRAIN_TURNS]), truth["terrainState"]["duration"], True)
+                self._span(
+                    where, id, float(columns[FieldColumn.TERRAIN_TURNS]), truth["terrainState"]["duration"], True
+                )
         for id, (flag, turns) in ROOMS.items():
             self._same(where, id, bool(columns[flag]), id in truth["pseudoWeather"])
             if id in truth["pseudoWeather"]:

@@ -484,14 +484,19 @@ def on_transform(view: View, parts: list[str]) -> None:
     for index in range(MOVES):
         move = ids[view.place_move_ids(other) + index]
         ids[moves + index] = move
-        write_borrowed(view, columns + index * len(MoveColumn), move, 5)
+        borrow_move(view, columns + index * len(MoveColumn), move)
 
 
-def write_borrowed(view: View, start: int, move: int, pp: int) -> None:
-    """Columns of a move that a Pokémon has until it leaves."""
-    most = min(pp, view.tables.max_pp[move]) if move else 0
+def borrow_move(view: View, start: int, move: int) -> None:
+    """Columns of a move that a Pokémon has by Transform until it leaves: 5 PP of it."""
+    left = min(5, view.tables.base_pp[move])
+    write_borrowed(view, start, move, left, left if view.generation >= 5 else view.tables.max_pp[move])
+
+
+def write_borrowed(view: View, start: int, move: int, left: int, most: int) -> None:
+    """Columns of a move that a Pokémon has only until it leaves."""
     view.floats[start + MoveColumn.KNOWN] = 1.0 if move else 0.0
-    view.floats[start + MoveColumn.PP] = 1.0 if move else 0.0
+    view.floats[start + MoveColumn.PP] = left / most if most else 0.0
     view.floats[start + MoveColumn.MAX_PP] = most / PP_SCALE
     view.floats[start + MoveColumn.REVEALED] = 0.0
     view.floats[start + MoveColumn.DISABLED] = 0.0
@@ -564,9 +569,10 @@ def on_move(view: View, parts: list[str]) -> None:
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.active[place])
+    second_turn = ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] == move
+    locked = source == "lockedmove" or view.locked[place] or second_turn
     _act(view, place)
-    locked = source == "lockedmove"
-    if source and not locked and effect_id(source) != "pursuit":
+    if source and not locked and tables.move(effect_id(source)) != move:
         if effect_id(source) == "sleeptalk":
             _learn(view, place, move, 0)
         return
@@ -575,7 +581,16 @@ def on_move(view: View, parts: list[str]) -> None:
         view.passing = place
         view.shedding = move != tables.dex.moves["batonpass"]
     if move not in tables.borrowed:
+        if view.generation == 1:
+            locked = _spent_otherwise_in_generation_1(view, place, move, source)
         _learn(view, place, move, 0 if locked else 1 + _pressure(view, place, move, parts))
+
+
+def _spent_otherwise_in_generation_1(view: View, place: int, move: int, source: str) -> bool:
+    """Generation 1 takes PP on the second turn of two, and marks what goes on by itself as its own source."""
+    if move in view.tables.two_turn:
+        return not source
+    return bool(source)
 
 
 def _learn(view: View, place: int, move: int, spent: int) -> None:
@@ -588,9 +603,12 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
                 at = view.place_moves(place) + index * width
                 if not view.ids[start + index]:
                     view.ids[start + index] = move
-                    write_borrowed(view, at, move, 5)
+                    borrow_move(view, at, move)
                 view.floats[at + MoveColumn.REVEALED] = 1.0
                 view.spend_pp(at, spent)
+                if view.generation == 1 and not view.floats[columns + ActiveColumn.TRANSFORMED]:
+                    # What was mimicked shares the PP of Mimic.
+                    view.spend_pp(view.moves(view.active[place]) + index * width, spent)
                 break
         if view.floats[columns + ActiveColumn.TRANSFORMED]:
             return

@@ -33,6 +33,7 @@ class Tables:
         ]
         """The ability of species that have but one."""
         self.max_pp: list[int] = dex.move_pp.tolist()
+        self.base_pp: list[int] = [0, *(dex.raw["moves"][id]["pp"] for id in dex.moves.ids[1:])]
         self.move_targets: list[int] = dex.move_target.tolist()
         raw_moves = dex.raw["moves"]
         self.borrowed: set[int] = {
@@ -45,6 +46,7 @@ class Tables:
         self.must_pressure: set[int] = {
             dex.moves[id] for id, move in raw_moves.items() if "mustpressure" in move["flags"]
         }
+        self.two_turn: set[int] = {dex.moves[id] for id, move in raw_moves.items() if "charge" in move["flags"]}
         self._moves: dict[str, int] = {}
         self._details: dict[str, tuple[int, float, float, float, int]] = {}
 

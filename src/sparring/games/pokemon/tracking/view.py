@@ -80,6 +80,8 @@ class View:
         self.turn_flags: list[int] = []
         """Float columns that are 0 again when the turn is over."""
         self.ability_changed: list[bool] = [False] * ACTIVES
+        self.locked: list[bool] = [False] * ACTIVES
+        """The last request offered nothing but to go on with a move (own places)."""
         self.mover = -1
         """The place that used the last move."""
         self.target = -1
@@ -384,6 +386,7 @@ class View:
         for column in [column for column in self.timers if start <= column < end]:
             del self.timers[column]
         self.ability_changed[place] = False
+        self.locked[place] = False
         self.blocked_by[place] = -1
         for other, blocker in enumerate(self.blocked_by):
             if blocker == place:
