@@ -69,6 +69,9 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
         _write_moves(view, place, entry["moves"], asked)
         if asked:
             _write_asked(view, start, asked)
+            view.locked[place] = (
+                bool(asked.get("trapped")) and len(asked["moves"]) == 1 and "pp" not in asked["moves"][0]
+            )
 
 
 def _order(view: View, team: list[dict[str, Any]]) -> list[int]:
@@ -142,8 +145,9 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
         return
     if not before or before[0] != facts[0]:
         view.describe(row, entry["details"])
-    ids[numbers + PokemonId.ABILITY] = dex.abilities[entry["baseAbility"]]
-    floats[start + PokemonColumn.ABILITY_KNOWN] = 1.0
+    if view.generation > 2:
+        ids[numbers + PokemonId.ABILITY] = dex.abilities[entry["baseAbility"]]
+        floats[start + PokemonColumn.ABILITY_KNOWN] = 1.0
     if "teraType" in entry:
         ids[numbers + PokemonId.TERA_TYPE] = dex.types[entry["teraType"]]
     for stat, column in _STATS:
@@ -179,11 +183,9 @@ def _write_moves(view: View, place: int, names: list[str], asked: dict[str, Any]
     floats, ids, tables = view.floats, view.ids, view.tables
     width = len(MoveColumn)
     start, numbers = view.place_moves(place), view.place_move_ids(place)
-    borrowed = (
-        floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]
-        or floats[view.place_columns(place) + ActiveColumn.MIMIC]
-    )
-    own = view.moves(view.active[place])
+    transformed = floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]
+    row = view.active[place]
+    own = view.moves(row)
     listed = asked["moves"] if asked else None
     whole = listed is not None and len(listed) == len(names) and "pp" in listed[0]
     for index, name in enumerate(names[:MOVES]):
@@ -196,9 +198,14 @@ def _write_moves(view: View, place: int, names: list[str], asked: dict[str, Any]
             floats[at + MoveColumn.PP] = move["pp"] / most if most else 0.0
             floats[at + MoveColumn.MAX_PP] = most / PP_SCALE
             floats[at + MoveColumn.DISABLED] = float(bool(move.get("disabled")))
-            if not borrowed:
+            if transformed:
+                continue
+            if ids[view.move_ids(row) + index] == ids[numbers + index]:
                 floats[own + index * width + MoveColumn.PP] = floats[at + MoveColumn.PP]
                 floats[own + index * width + MoveColumn.MAX_PP] = floats[at + MoveColumn.MAX_PP]
+            elif view.generation == 1:  # what was mimicked shares the PP of Mimic
+                most = floats[own + index * width + MoveColumn.MAX_PP] * PP_SCALE
+                floats[own + index * width + MoveColumn.PP] = min(1.0, move["pp"] / most)
         elif listed is not None:
             open_now = any(tables.move(move["id"]) == ids[numbers + index] for move in listed)
             floats[at + MoveColumn.DISABLED] = float(not open_now and listed[0]["id"] != "fight")

@@ -80,8 +80,14 @@ class View:
         self.turn_flags: list[int] = []
         """Float columns that are 0 again when the turn is over."""
         self.ability_changed: list[bool] = [False] * ACTIVES
+        self.locked: list[bool] = [False] * ACTIVES
+        """The last request offered nothing but to go on with a move (own places)."""
         self.mover = -1
         """The place that used the last move."""
+        self.target = -1
+        """The place it was aimed at."""
+        self.blocked_by: list[int] = [-1] * ACTIVES
+        """The place whose Pokémon must stay for the one here to be blocked."""
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
@@ -284,9 +290,11 @@ class View:
             return
         place = self.active.index(row) if row in self.active else -1
         if place >= 0 and self.ids[_ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH]:
-            self.ids[_ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH + ActiveId.ABILITY] = ability
+            now = _ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH + ActiveId.ABILITY
             if self.ability_changed[place]:
+                self.ids[now] = self.ids[now] or ability
                 return
+            self.ids[now] = ability
         self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + PokemonId.ABILITY] = ability
         self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.ABILITY_KNOWN] = 1.0
 
@@ -321,20 +329,19 @@ class View:
 
     def learn_move(self, row: int, move: int) -> int:
         """Index of `move` in a row's list, added if there is room; -1 if there is none."""
-        ids = self.ids
         start = _MOVE_IDS + row * MOVES
-        for index in range(MOVES):
-            seen = ids[start + index]
-            if seen == move:
-                return index
-            if not seen:
-                self.write_move(row, index, move)
-                return index
-        if move in self.tables.hidden_powers:
-            for index in range(MOVES):
-                if ids[start + index] in self.tables.hidden_powers:
+        listed = self.ids[start : start + MOVES].tolist()
+        if move in listed:
+            return listed.index(move)
+        if move in self.tables.hidden_powers:  # lines do not tell its type, requests do
+            for index, other in enumerate(listed):
+                if other in self.tables.hidden_powers:
                     return index
-        return -1
+        if 0 not in listed:
+            return -1
+        index = listed.index(0)
+        self.write_move(row, index, move)
+        return index
 
     def write_move(self, row: int, index: int, move: int) -> None:
         """Puts a move with full PP into a row's list."""
@@ -379,6 +386,12 @@ class View:
         for column in [column for column in self.timers if start <= column < end]:
             del self.timers[column]
         self.ability_changed[place] = False
+        self.locked[place] = False
+        self.blocked_by[place] = -1
+        for other, blocker in enumerate(self.blocked_by):
+            if blocker == place:
+                self.floats[_ACTIVE + other * _ACTIVE_WIDTH + ActiveColumn.BLOCKED] = 0.0
+                self.blocked_by[other] = -1
 
     def leave(self, place: int) -> None:
         """Whoever is at `place` goes back, in its own forme."""
