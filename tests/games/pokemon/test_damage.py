@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matchups import Matchups, smogon
 
 from sparring.core import InputError
 from sparring.games.pokemon.columns import (
@@ -22,6 +21,7 @@ from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.setup import Installation, installation
+from tests.games.pokemon.matchups import Matchups, smogon
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,9 @@ def test_the_formula_agrees_with_smogons_calculator(found: Installation, generat
         elif theirs > 0:
             errors.append(abs(ours - theirs) / max(theirs, 1.0))
     median, most = np.quantile(errors, [0.5, 0.95])
-    print(f"gen {generation}: {len(errors)} match-ups, median {median:.4f}, 95% {most:.4f}, {disagree} immunities differ")
+    print(
+        f"gen {generation}: {len(errors)} match-ups, median {median:.4f}, 95% {most:.4f}, {disagree} immunities differ"
+    )
     assert len(errors) > 1000
     assert median < 0.005
     assert most < 0.04
