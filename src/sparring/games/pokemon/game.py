@@ -9,6 +9,7 @@ from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.arena import PokemonArena, pokemon_spec
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
+from sparring.games.pokemon.setup import setup_pokemon
 
 
 class PokemonGame:
@@ -48,6 +49,10 @@ class PokemonGame:
     def model(self, spec: GameSpec) -> None:
         """Showdown offers no batched forward model."""
         return None
+
+    def setup(self, say: Callable[[str], None]) -> None:
+        """Installs Showdown, its tables and the built-in teams."""
+        setup_pokemon(say)
 
     def describe(self, spec: GameSpec, action: int) -> str:
         """As in `move 2 terastallize` or `switch to slot 3`."""
