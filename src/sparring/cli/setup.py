@@ -1,5 +1,7 @@
 """`sparring setup`."""
 
+from typing import Annotated
+
 import typer
 
 from sparring.cli.app import app, say
@@ -7,10 +9,10 @@ from sparring.core import Installable, load_game
 
 
 @app.command(epilog="Example: sparring setup pokemon")
-def setup(game: str = typer.Argument(help="A game's name; see `sparring games`.")) -> None:
-    """Install what a game needs besides its Python packages; what is there is left alone."""
-    chosen = load_game(game)
-    if isinstance(chosen, Installable):
-        chosen.setup(say)
+def setup(game: Annotated[str, typer.Argument(help="The game.")]) -> None:
+    """Fetch what a game needs besides Python packages into the cache folder; does nothing the second time."""
+    plugin = load_game(game)
+    if isinstance(plugin, Installable):
+        plugin.install(say)
     else:
         say(f"{game} needs nothing more")

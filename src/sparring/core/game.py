@@ -60,10 +60,10 @@ class Game(Protocol):
 
 @runtime_checkable
 class Installable(Protocol):
-    """A game that needs more than its Python packages."""
+    """A game that needs more than Python packages: a simulator, field meshes."""
 
-    def setup(self, say: Callable[[str], None]) -> None:
-        """Installs what is missing into the cache folder and tells `say` about each step; may be called twice."""
+    def install(self, say: Callable[[str], None]) -> None:
+        """Fetches what is missing into the cache folder and says what it does; at once if all is there."""
         ...
 
 

@@ -22,6 +22,10 @@ class PokemonGame:
     presets: Path = Path(__file__).parent / "presets"
     players: Mapping[str, Callable[[Any, int], Player]] = {}
 
+    def install(self, say: Callable[[str], None]) -> None:
+        """The simulator, its tables and the built-in teams."""
+        setup_pokemon(say)
+
     def spec(self, settings: PokemonSettings) -> GameSpec:
         """What rows look like under `settings`."""
         return pokemon_spec(settings)
@@ -49,10 +53,6 @@ class PokemonGame:
     def model(self, spec: GameSpec) -> None:
         """Showdown offers no batched forward model."""
         return None
-
-    def setup(self, say: Callable[[str], None]) -> None:
-        """Installs Showdown, its tables and the built-in teams."""
-        setup_pokemon(say)
 
     def describe(self, spec: GameSpec, action: int) -> str:
         """As in `move 2 terastallize` or `switch to slot 3`."""

@@ -291,7 +291,7 @@ class _Group:
         """`bool[n, 2]`: whether blue and orange touched the ball in the last step."""
         n, seats = self._present.shape
         cars = ((self._cars[..., field.TOUCHED] > 0) & self._present).reshape(n, 2, seats // 2)
-        touched: NDArray[np.bool_] = cars.any(axis=2)
+        touched: NDArray[np.bool_] = np.logical_or.reduce(cars, axis=2)
         return touched
 
     def _pay(self, scored: NDArray[np.int32]) -> None:
