@@ -69,7 +69,7 @@ def reveal(view: View, source: str, holder: int) -> None:
     elif source.startswith("item: ") and holder >= 0:
         item = view.tables.dex.items[source[6:]]
         lost = view.floats[view.pokemon(holder) + PokemonColumn.ITEM_LOST]
-        if not (lost and view.ids[view.pokemon_ids(holder) + PokemonId.LAST_ITEM] == item):
+        if item != view.stolen and not (lost and view.ids[view.pokemon_ids(holder) + PokemonId.LAST_ITEM] == item):
             view.reveal_item(holder, item)
 
 
@@ -192,7 +192,7 @@ def on_replace(view: View, parts: list[str]) -> None:
                     used = view.moves(seeming) + index * len(MoveColumn)
                     floats[view.moves(row) + learned * len(MoveColumn) + MoveColumn.PP] = floats[used + MoveColumn.PP]
         view.recall(place, seeming)
-    floats[view.pokemon(seeming) + PokemonColumn.ACTIVE] = 0.0
+    view.vacate(place)
     view.active[place] = row
     floats[view.pokemon(row) + PokemonColumn.SEEN] = 1.0
     if not down:
@@ -553,7 +553,10 @@ def on_item(view: View, parts: list[str]) -> None:
 
 def on_enditem(view: View, parts: list[str]) -> None:
     """`|-enditem|p1a: Rex|Sitrus Berry|[eat]`."""
-    view.lose_item(view.row(parts[2]), view.tables.dex.items[parts[3]])
+    item = view.tables.dex.items[parts[3]]
+    view.lose_item(view.row(parts[2]), item)
+    if len(parts) > 4 and effect_id(tags(parts, 4)[0]) in ("stealeat", "fling"):
+        view.stolen = item
 
 
 # Moves.
@@ -565,6 +568,7 @@ def on_move(view: View, parts: list[str]) -> None:
     if place < 0:
         return
     view.mover = place
+    view.stolen = 0
     view.target = view.place(parts[4]) if len(parts) > 4 else -1
     tables, ids = view.tables, view.ids
     name = parts[3]
@@ -645,7 +649,7 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
 
 
 def _listed(view: View, start: int, move: int) -> int:
-    """Index of a move in the list of four that starts at `start`, whatever the type of Hidden Power; -1 if not there."""
+    """Index of a move in the list of four at `start`, whatever the type of Hidden Power; -1 if it is not there."""
     listed = view.ids[start : start + MOVES].tolist()
     if move in listed:
         return listed.index(move)

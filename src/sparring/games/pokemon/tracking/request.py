@@ -177,6 +177,10 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
         floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]
         or floats[view.place_columns(place) + ActiveColumn.MIMIC]
     )
+    if place >= 0 and before.get("details") != entry["details"]:
+        seen = view.place_ids(place)
+        if ids[seen] and not borrowed and ids[seen + ActiveId.SPECIES] != ids[numbers + PokemonId.SPECIES]:
+            view.show_identity(place)
     if not borrowed:
         for index, name in enumerate(entry["moves"][:MOVES]):
             move = view.tables.move(name)
@@ -186,9 +190,7 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
 
 def _correct_place(view: View, place: int, row: int) -> None:
     """The own Pokémon at `place` is another than the lines showed: the own illusion. Effects stay, the name changes."""
-    seeming = view.active[place]
-    if seeming >= 0:
-        view.floats[view.pokemon(seeming) + PokemonColumn.ACTIVE] = 0.0
+    view.vacate(place)
     view.active[place] = row
     if view.floats[view.pokemon(row) + PokemonColumn.FAINTED]:
         return

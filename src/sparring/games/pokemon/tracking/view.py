@@ -95,6 +95,8 @@ class View:
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
+        self.stolen = 0
+        """The item that the last move took from its holder and used: it works for another."""
         self.fainted: list[int] = [0, 0]
         self.arrivals: list[tuple[array[float], array[int], array[float], array[int]] | None] = [None] * ACTIVES
         """What was known of each place's row before it came in: an illusion may end."""
@@ -402,13 +404,18 @@ class View:
     def leave(self, place: int) -> None:
         """Whoever is at `place` goes back, in its own forme."""
         row = self.active[place]
+        self.vacate(place)
         if row >= 0:
-            start = _POKEMON + row * _POKEMON_WIDTH
-            self.floats[start + PokemonColumn.ACTIVE] = 0.0
-            self.floats[start + PokemonColumn.TOXIC_TURNS] = 0.0
+            self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.TOXIC_TURNS] = 0.0
             self.set_species(row, self.forme[row])
-        self.active[place] = -1
         self.clear_place(place)
+
+    def vacate(self, place: int) -> None:
+        """Whoever is at `place` is there no more (an illusion beside its model is there twice)."""
+        row = self.active[place]
+        self.active[place] = -1
+        if row >= 0 and row not in self.active:
+            self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.ACTIVE] = 0.0
 
     def enter(self, place: int, row: int) -> None:
         """A Pokémon comes to `place`, which must be clear."""
