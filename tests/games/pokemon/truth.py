@@ -25,6 +25,7 @@ from sparring.games.pokemon.columns import (
     SideColumn,
 )
 from sparring.games.pokemon.dex import STATUSES, Dex, load_dex
+from sparring.games.pokemon.formats import to_id
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.setup import installation
 from sparring.games.pokemon.tracker import Tracker
@@ -103,10 +104,17 @@ class Checker:
         truth = point["truth"]
         for number, side in enumerate(truth["sides"]):
             for pokemon in side["pokemon"]:
-                if self._untold_pp(pokemon):
+                current = [move["id"] for move in pokemon["currentMoves"]]
+                if len(set(current)) < len(current):  # by Mimic: which of the two it uses is not told
                     self.borrowers[number].add(pokemon["name"])
                 if pokemon["illusion"] is not None:
                     self.disguised[number] |= {pokemon["name"], side["pokemon"][pokemon["illusion"]]["name"]}
+        for line in point["sides"][0]["lines"]:
+            if line.startswith("|move|"):
+                _, _, ident, name, *_ = line.split("|")
+                move = self.dex.raw["moves"].get(to_id(name), {})
+                if move.get("isMax") or move.get("isZ") or name.startswith("Z-"):  # whose PP it takes is not told
+                    self.borrowers[int(ident[1]) - 1].add(ident[5:])
         for number, (tracker, seen) in enumerate(zip(self.trackers, point["sides"], strict=True)):
             tracker.lines(seen["lines"])
             if seen["request"] is not None:
@@ -119,12 +127,6 @@ class Checker:
             tracker.write(self.rows, 0)
             where = f"battle {self.battle} step {point['step']} turn {truth['turn']} p{number + 1}"
             self._compare(where, tracker, number, truth, seen["request"])
-
-    def _untold_pp(self, pokemon: dict[str, Any]) -> bool:
-        """Z and max moves do not tell whose PP they take, nor does a move that a Pokémon has twice by Mimic."""
-        last = self.dex.raw["moves"].get(pokemon["lastMove"], {})
-        current = [move["id"] for move in pokemon["currentMoves"]]
-        return bool(last.get("isMax") or last.get("isZ")) or len(set(current)) < len(current)
 
     def _same(self, where: str, what: str, ours: Any, theirs: Any) -> None:
         self.compared += 1
@@ -282,7 +284,8 @@ class Checker:
         elif side == 1:
             seeming = int(ids[ActiveId.POKEMON]) - 1
             shown = float(parse_condition(truth["shown"])[0])
-            if (fields["active_ids"][2:, ActiveId.POKEMON] == seeming + 1).sum() == 1:  # not beside its model
+            beside = (fields["active_ids"][2:, ActiveId.POKEMON] == seeming + 1).sum() > 1
+            if not beside and not fields["pokemon"][seeming][PokemonColumn.FAINTED]:  # never beside its model
                 self._same(where, "hp of a disguise", float(fields["pokemon"][seeming][PokemonColumn.HP]), shown)
         for stat, column in BOOSTS.items():
             self._same(where, f"{stat} boost", round(float(columns[column]) * BOOST_SCALE), truth["boosts"][stat])

@@ -42,6 +42,11 @@ _SPREAD = frozenset(TARGETS.index(name) for name in ("allAdjacent", "allAdjacent
 _NO_PRESSURE = frozenset(
     TARGETS.index(name) for name in ("self", "allies", "allySide", "allyTeam", "foeSide", "adjacentAlly")
 )
+_UNTIL_IT_ACTS = tuple(
+    int(column) for column in (*SINGLE_MOVE.values(), ActiveColumn.RECHARGING, ActiveColumn.PREPARING)
+)
+_MOVE_WIDTH, _REVEALED, _ABILITY = len(MoveColumn), int(MoveColumn.REVEALED), int(ActiveId.ABILITY)
+_BORROWING = (int(ActiveColumn.TRANSFORMED), int(ActiveColumn.MIMIC))
 _THEFTS = frozenset({"thief", "covet", "magician", "pickpocket"})
 _HEALED_BY_OTHERS = frozenset({"hospitality"})
 
@@ -64,7 +69,7 @@ def reveal(view: View, source: str, holder: int) -> None:
     elif source.startswith("item: ") and holder >= 0:
         item = view.tables.dex.items[source[6:]]
         lost = view.floats[view.pokemon(holder) + PokemonColumn.ITEM_LOST]
-        if not (lost and view.ids[view.pokemon_ids(holder) + PokemonId.LAST_ITEM] == item):
+        if item != view.stolen and not (lost and view.ids[view.pokemon_ids(holder) + PokemonId.LAST_ITEM] == item):
             view.reveal_item(holder, item)
 
 
@@ -187,7 +192,7 @@ def on_replace(view: View, parts: list[str]) -> None:
                     used = view.moves(seeming) + index * len(MoveColumn)
                     floats[view.moves(row) + learned * len(MoveColumn) + MoveColumn.PP] = floats[used + MoveColumn.PP]
         view.recall(place, seeming)
-    floats[view.pokemon(seeming) + PokemonColumn.ACTIVE] = 0.0
+    view.vacate(place)
     view.active[place] = row
     floats[view.pokemon(row) + PokemonColumn.SEEN] = 1.0
     if not down:
@@ -548,7 +553,10 @@ def on_item(view: View, parts: list[str]) -> None:
 
 def on_enditem(view: View, parts: list[str]) -> None:
     """`|-enditem|p1a: Rex|Sitrus Berry|[eat]`."""
-    view.lose_item(view.row(parts[2]), view.tables.dex.items[parts[3]])
+    item = view.tables.dex.items[parts[3]]
+    view.lose_item(view.row(parts[2]), item)
+    if len(parts) > 4 and effect_id(tags(parts, 4)[0]) in ("stealeat", "fling"):
+        view.stolen = item
 
 
 # Moves.
@@ -560,6 +568,7 @@ def on_move(view: View, parts: list[str]) -> None:
     if place < 0:
         return
     view.mover = place
+    view.stolen = 0
     view.target = view.place(parts[4]) if len(parts) > 4 else -1
     tables, ids = view.tables, view.ids
     name = parts[3]
@@ -573,17 +582,27 @@ def on_move(view: View, parts: list[str]) -> None:
     locked = source == "lockedmove" or view.locked[place] or second_turn
     _act(view, place)
     if source and not locked and tables.move(effect_id(source)) != move:
-        if effect_id(source) == "sleeptalk":
-            _learn(view, place, move, 0)
+        _call(view, place, move, source, parts)
         return
     ids[view.place_ids(place) + ActiveId.LAST_MOVE] = move
-    if move == tables.dex.moves["batonpass"] or move == tables.dex.moves["shedtail"]:
+    if move in tables.passing:
         view.passing = place
-        view.shedding = move != tables.dex.moves["batonpass"]
+        view.shedding = name == "Shed Tail"
     if move not in tables.borrowed:
         if view.generation == 1:
             locked = _spent_otherwise_in_generation_1(view, place, move, source)
         _learn(view, place, move, 0 if locked else 1 + _pressure(view, place, move, parts))
+
+
+def _call(view: View, place: int, move: int, source: str, parts: list[str]) -> None:
+    """A move that another one (or an ability) called. Pressure makes the calling move pay."""
+    if effect_id(source) == "sleeptalk":
+        _learn(view, place, move, 0)
+    caller = 0 if source.startswith(("ability: ", "item: ")) else view.tables.move(effect_id(source))
+    if caller:
+        extra = _pressure(view, place, move, parts)
+        if extra:
+            _learn(view, place, caller, extra)
 
 
 def _spent_otherwise_in_generation_1(view: View, place: int, move: int, source: str) -> bool:
@@ -595,39 +614,53 @@ def _spent_otherwise_in_generation_1(view: View, place: int, move: int, source: 
 
 def _learn(view: View, place: int, move: int, spent: int) -> None:
     """The Pokémon at `place` has shown a move of its list and used `spent` PP of it."""
-    width = len(MoveColumn)
+    ids, floats = view.ids, view.floats
     start, columns = view.place_move_ids(place), view.place_columns(place)
-    if view.floats[columns + ActiveColumn.TRANSFORMED] or view.floats[columns + ActiveColumn.MIMIC]:
-        for index in range(MOVES):
-            if view.ids[start + index] in (move, 0):
-                at = view.place_moves(place) + index * width
-                if not view.ids[start + index]:
-                    view.ids[start + index] = move
-                    borrow_move(view, at, move)
-                view.floats[at + MoveColumn.REVEALED] = 1.0
-                view.spend_pp(at, spent)
-                if view.generation == 1 and not view.floats[columns + ActiveColumn.TRANSFORMED]:
-                    # What was mimicked shares the PP of Mimic.
-                    view.spend_pp(view.moves(view.active[place]) + index * width, spent)
-                break
-        if view.floats[columns + ActiveColumn.TRANSFORMED]:
-            return
+    transformed, mimicking = (floats[columns + column] for column in _BORROWING)
     row = view.active[place]
+    if transformed or mimicking:
+        index = _listed(view, start, move)
+        if transformed and index < 0 and 0 in ids[start : start + MOVES]:
+            index = ids[start : start + MOVES].index(0)
+            ids[start + index] = move
+            borrow_move(view, view.place_moves(place) + index * _MOVE_WIDTH, move)
+        if index >= 0 and (transformed or ids[view.move_ids(row) + index] != ids[start + index]):
+            at = view.place_moves(place) + index * _MOVE_WIDTH
+            floats[at + _REVEALED] = 1.0
+            view.spend_pp(at, spent)
+            if view.generation == 1 and not transformed:  # what was mimicked shares the PP of Mimic
+                view.spend_pp(view.moves(row) + index * _MOVE_WIDTH, spent)
+            return
+        if transformed:
+            return
     index = view.learn_move(row, move)
     if index < 0:
         return
-    at = view.moves(row) + index * width
-    view.floats[at + MoveColumn.REVEALED] = 1.0
+    at = view.moves(row) + index * _MOVE_WIDTH
+    floats[at + _REVEALED] = 1.0
     if spent:
         view.spend_pp(at, spent)
-    if not view.floats[columns + ActiveColumn.MIMIC]:
+    if mimicking:
+        ids[start + index] = ids[view.move_ids(row) + index]
+        seen = view.place_moves(place) + index * _MOVE_WIDTH
+        floats[seen : seen + _MOVE_WIDTH] = floats[at : at + _MOVE_WIDTH]
+    else:
         view.show_moves(place)
+
+
+def _listed(view: View, start: int, move: int) -> int:
+    """Index of a move in the list of four at `start`, whatever the type of Hidden Power; -1 if it is not there."""
+    listed = view.ids[start : start + MOVES].tolist()
+    if move in listed:
+        return listed.index(move)
+    if move in view.tables.hidden_powers:
+        return next((index for index, other in enumerate(listed) if other in view.tables.hidden_powers), -1)
+    return -1
 
 
 def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
     """PP that a foe's Pressure costs on top. A move that fails at once hides its target, plain only in singles."""
     target = parts[4] if len(parts) > 4 else ""
-    dex = view.tables.dex
     kind = view.tables.move_targets[move]
     if move in view.tables.must_pressure or kind in _SPREAD:
         first = (1 - place // SLOTS) * SLOTS
@@ -640,27 +673,26 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
         return 0
     else:
         aimed = [(1 - place // SLOTS) * SLOTS]
-    pressure = dex.abilities["pressure"]
-    return sum(
-        1
-        for other in aimed
-        if other >= 0
-        and other // SLOTS != place // SLOTS
-        and view.ids[view.place_ids(other) + ActiveId.ABILITY] == pressure
-        and not view.floats[view.place_columns(other) + ActiveColumn.ABILITY_SUPPRESSED]
-    )
+    extra = 0
+    for other in aimed:
+        if (
+            other >= 0
+            and other // SLOTS != place // SLOTS
+            and view.ids[view.place_ids(other) + _ABILITY] == view.tables.pressure
+            and not view.floats[view.place_columns(other) + ActiveColumn.ABILITY_SUPPRESSED]
+        ):
+            extra += 1
+    return extra
 
 
 def _act(view: View, place: int) -> None:
     """The Pokémon at `place` acts or tries to: what waited for that is over."""
     start = view.place_columns(place)
     floats = view.floats
-    for column in SINGLE_MOVE.values():
-        floats[start + column] = 0.0
-    floats[start + ActiveColumn.RECHARGING] = 0.0
-    if floats[start + ActiveColumn.PREPARING]:
-        floats[start + ActiveColumn.PREPARING] = 0.0
-        view.ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] = 0
+    for column in _UNTIL_IT_ACTS:
+        if floats[start + column]:
+            floats[start + column] = 0.0
+            view.ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] = 0
 
 
 def on_cant(view: View, parts: list[str]) -> None:

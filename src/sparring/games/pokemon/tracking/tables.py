@@ -42,6 +42,8 @@ class Tables:
             if move.get("isZ") or move.get("isMax") or id in ("struggle", "recharge")
         }
         """Moves that never belong to a Pokémon's own list."""
+        self.passing: set[int] = {dex.moves["batonpass"], dex.moves["shedtail"]}
+        self.pressure: int = dex.abilities["pressure"]
         self.hidden_powers: set[int] = {number for id, number in dex.moves.numbers.items() if id.startswith("hiddenp")}
         self.must_pressure: set[int] = {
             dex.moves[id] for id, move in raw_moves.items() if "mustpressure" in move["flags"]

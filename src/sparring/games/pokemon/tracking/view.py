@@ -7,6 +7,7 @@ and numpy sees the same memory when a whole row is copied out.
 
 from array import array
 from collections import Counter
+from typing import Any
 
 from sparring.games.pokemon.columns import (
     ACTIVES,
@@ -45,6 +46,9 @@ _ACTIVE_IDS, _ACTIVE_IDS_WIDTH = ID_OFFSETS["active_ids"], len(ActiveId)
 _ACTIVE_MOVE_IDS = ID_OFFSETS["active_move_ids"]
 
 _MOVE_WIDTH = len(MoveColumn)
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_HP, _FAINTED, _STATUS = int(PokemonColumn.HP), int(PokemonColumn.FAINTED), int(PokemonId.STATUS)
+_PP, _MAX_PP = int(MoveColumn.PP), int(MoveColumn.MAX_PP)
 _NO_ACTIVE = array("f", bytes(4 * _ACTIVE_WIDTH))
 _NO_ACTIVE_IDS = array("h", bytes(2 * _ACTIVE_IDS_WIDTH))
 _NO_MOVES = array("f", bytes(4 * _MOVES_WIDTH))
@@ -91,13 +95,15 @@ class View:
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
+        self.stolen = 0
+        """The item that the last move took from its holder and used: it works for another."""
         self.fainted: list[int] = [0, 0]
         self.arrivals: list[tuple[array[float], array[int], array[float], array[int]] | None] = [None] * ACTIVES
         """What was known of each place's row before it came in: an illusion may end."""
         self.requests = 0
         self.team_order: list[int] = []
         """Row of each Pokémon of the last request, in its order."""
-        self.entries: list[tuple[object, ...]] = [()] * TEAM
+        self.entries: list[dict[str, Any]] = [{}] * TEAM
         """What the last request said of each own row."""
         self.turn = 0
         self.winner: str | None = None
@@ -230,8 +236,9 @@ class View:
         if tera:
             floats[start + PokemonColumn.TERASTALLIZED] = 1.0
             self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + PokemonId.TERA_TYPE] = tera
-        self.forme[row] = species
-        self.set_species(row, species)
+        if self.forme[row] != species:  # else a change that ends on leaving may be in force
+            self.forme[row] = species
+            self.set_species(row, species)
 
     def set_species(self, row: int, species: int) -> None:
         """Writes what follows from a species: base stats, types, an ability where there is only one."""
@@ -253,10 +260,11 @@ class View:
         """HP and status as a line or a request gives them."""
         fraction, _, status = parse_condition(text)
         start = _POKEMON + row * _POKEMON_WIDTH
-        self.floats[start + PokemonColumn.HP] = fraction
-        if fraction and self.floats[start + PokemonColumn.FAINTED]:
-            self.floats[start + PokemonColumn.FAINTED] = 0.0
-        if self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + PokemonId.STATUS] != status:
+        floats = self.floats
+        floats[start + _HP] = fraction
+        if fraction and floats[start + _FAINTED]:
+            floats[start + _FAINTED] = 0.0
+        if self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + _STATUS] != status:
             self.set_status(row, status)
 
     def set_status(self, row: int, status: int) -> None:
@@ -356,11 +364,11 @@ class View:
     def spend_pp(self, start: int, amount: float) -> None:
         """Takes `amount` PP from the move whose columns start at `start` (gives, if negative)."""
         floats = self.floats
-        most = floats[start + MoveColumn.MAX_PP] * PP_SCALE
+        most = floats[start + _MAX_PP] * PP_SCALE
         if most:
-            left = floats[start + MoveColumn.PP] - amount / most
+            left = floats[start + _PP] - amount / most
             # PP are whole numbers: rounding keeps float32 errors from adding up.
-            floats[start + MoveColumn.PP] = min(1.0, max(0.0, round(left * most) / most))
+            floats[start + _PP] = min(1.0, max(0.0, round(left * most) / most))
 
     def show_moves(self, place: int) -> None:
         """Copies the list of the Pokémon at `place` to the place's own."""
@@ -396,13 +404,18 @@ class View:
     def leave(self, place: int) -> None:
         """Whoever is at `place` goes back, in its own forme."""
         row = self.active[place]
+        self.vacate(place)
         if row >= 0:
-            start = _POKEMON + row * _POKEMON_WIDTH
-            self.floats[start + PokemonColumn.ACTIVE] = 0.0
-            self.floats[start + PokemonColumn.TOXIC_TURNS] = 0.0
+            self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.TOXIC_TURNS] = 0.0
             self.set_species(row, self.forme[row])
-        self.active[place] = -1
         self.clear_place(place)
+
+    def vacate(self, place: int) -> None:
+        """Whoever is at `place` is there no more (an illusion beside its model is there twice)."""
+        row = self.active[place]
+        self.active[place] = -1
+        if row >= 0 and row not in self.active:
+            self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.ACTIVE] = 0.0
 
     def enter(self, place: int, row: int) -> None:
         """A Pokémon comes to `place`, which must be clear."""
