@@ -48,7 +48,9 @@ def test_the_formula_agrees_with_smogons_calculator(found: Installation, generat
         elif theirs > 0:
             errors.append(abs(ours - theirs) / max(theirs, 1.0))
     median, most = np.quantile(errors, [0.5, 0.95])
-    print(f"gen {generation}: {len(errors)} match-ups, median {median:.4f}, 95% {most:.4f}, {disagree} immunities differ")
+    print(
+        f"gen {generation}: {len(errors)} match-ups, median {median:.4f}, 95% {most:.4f}, {disagree} immunities differ"
+    )
     assert len(errors) > 1000
     assert median < 0.005
     assert most < 0.04
