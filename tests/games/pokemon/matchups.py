@@ -13,7 +13,7 @@ from sparring.games.pokemon.damage.combatant import F, G, I, Terrain, Weather
 from sparring.games.pokemon.damage.effects import Ability, Item
 from sparring.games.pokemon.damage.formula import strike
 from sparring.games.pokemon.damage.stats import hp_stat, stat
-from sparring.games.pokemon.damage.tables import Tables, load_tables
+from sparring.games.pokemon.damage.tables import S, T, Tables, equip, load_tables
 from sparring.games.pokemon.dex import STATS, Dex, load_dex
 from sparring.games.pokemon.setup import Installation
 
@@ -99,11 +99,7 @@ class Matchups:
             for id in dex.items.ids[1:]
             if raw["items"][id]["gen"] <= generation
             and generation >= 2
-            and (
-                self.tables.item[dex.items[id]]
-                or self.tables.item_boost[dex.items[id]].any()
-                or self.tables.item_resist[dex.items[id]]
-            )
+            and self.tables.items[dex.items[id]][[T.CODE, T.RAISED, T.RESISTED]].any()
         ]
 
     def draw(self) -> dict[str, Any]:
@@ -165,9 +161,9 @@ class Matchups:
             floats[F.HP + place] = stat(int(base[place]), given["level"], effort, individual)
         floats[F.LEFT] = max(1, int(floats[F.HP] * given["left"])) / floats[F.HP]
         floats[F.WEIGHT] = dex.species_weight[number]
-        ints[I.SPECIES] = number
-        ints[I.ABILITY] = t.ability[dex.abilities[given["ability"]]]
-        ints[I.ITEM] = dex.items[given["item"]]
+        ints[I.ABILITY] = t.abilities[dex.abilities[given["ability"]]]
+        equip(t.items, dex.items[given["item"]], t.species[number, S.BASE], ints)
+        ints[I.EVOLVES] = t.species[number, S.EVOLVES]
         ints[I.HOLDS] = bool(given["item"])
         ints[I.STATUS] = STATUSES[given["status"]]
         ints[I.OWN_1], ints[I.OWN_2] = dex.species_types[number]
@@ -204,7 +200,7 @@ class Matchups:
             field[column] = ability in codes
         di[I.REFLECT] = match["field"]["defenderSide"]["isReflect"]
         di[I.LIGHT_SCREEN] = match["field"]["defenderSide"]["isLightScreen"]
-        return strike(self.tables, ai, af, di, df, self.dex.moves[match["move_id"]], field)  # type: ignore[no-any-return]
+        return strike(self.tables.rules, ai, af, di, df, self.dex.moves[match["move_id"]], field)  # type: ignore[no-any-return]
 
 
 def smogon(found: Installation, matches: list[dict[str, Any]]) -> list[Any]:

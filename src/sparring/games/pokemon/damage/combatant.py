@@ -11,19 +11,28 @@ Number: TypeAlias = Any
 """A number as numba types it."""
 
 
-class _Zero(IntEnum):
+class ZeroEnum(IntEnum):
+    """Members count from 0 under `auto()`, so that they index arrays."""
+
     @staticmethod
     def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
         return count
 
 
-class I(_Zero):  # noqa: E742 (the two rows are indexed everywhere; a long name would bury the formula)
+class I(ZeroEnum):  # noqa: E742 (the two rows are indexed everywhere; a long name would bury the formula)
     """Columns of a combatant's `int64` row."""
 
-    SPECIES = auto()
     ABILITY = auto()  # code, `effects.Ability`
-    ITEM = auto()  # number of the dex
+    ITEM = auto()  # code, `effects.Item`
     HOLDS = auto()  # 1 if it holds something (unknown items count)
+    STUCK = auto()  # Knock Off cannot take the item
+    SUITED = auto()  # the item serves only some species, and it is one of them
+    RAISED = auto()  # bit n: the item raises moves of type n
+    PERCENT_RAISED = auto()
+    RESISTED = auto()  # type that its berry halves
+    PLATE = auto()  # type that Judgment or Multi-Attack takes from the item
+    EVOLVES = auto()
+    BASE_SPEED = auto()
     STATUS = auto()  # `columns.Status`
     TYPE_1 = auto()  # types that count now
     TYPE_2 = auto()
@@ -55,7 +64,7 @@ class I(_Zero):  # noqa: E742 (the two rows are indexed everywhere; a long name 
     TAILWIND = auto()
 
 
-class F(_Zero):
+class F(ZeroEnum):
     """Columns of a combatant's `float64` row."""
 
     HP = auto()  # max HP as a number
@@ -68,7 +77,7 @@ class F(_Zero):
     WEIGHT = auto()
 
 
-class G(_Zero):
+class G(ZeroEnum):
     """Columns of the field's `int64` row."""
 
     DOUBLES = auto()

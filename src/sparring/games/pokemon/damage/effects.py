@@ -261,9 +261,9 @@ class Type(IntEnum):
     WATER = auto()
 
 
-def codes(kinds: type[IntEnum], names: Names) -> NDArray[np.int16]:
-    """`int16[len(names)]` the code of each number; 0 where the kernel has no rule for it."""
-    table = np.zeros(len(names), np.int16)
+def codes(kinds: type[IntEnum], names: Names) -> NDArray[np.int32]:
+    """`int32[len(names)]` the code of each number; 0 where the kernel has no rule for it."""
+    table = np.zeros(len(names), np.int32)
     for kind in kinds:
         number = names[kind.name.replace("_", "").lower()]
         if number == 0:

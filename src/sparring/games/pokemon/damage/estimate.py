@@ -30,7 +30,7 @@ from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints, Terra
 from sparring.games.pokemon.damage.effects import Ability
 from sparring.games.pokemon.damage.formula import strike
 from sparring.games.pokemon.damage.stats import effective_speed, hp_stat, stat
-from sparring.games.pokemon.damage.tables import ALWAYS_CRIT, Tables, load_tables
+from sparring.games.pokemon.damage.tables import ALWAYS_CRIT, M, Rules, S, Tables, equip, load_tables
 from sparring.games.pokemon.formats import Format
 
 DAMAGE_FIELDS: Mapping[str, Field] = {
@@ -93,7 +93,7 @@ class DamageEstimate:
         """Fills the first k rows of `out` (`DAMAGE_FIELDS`, C-contiguous) from k rows of the `raw` fields."""
         rows = len(observation["field"])
         _estimate(
-            self.tables,
+            *self.tables,
             self.effort,
             self.individual,
             np.ascontiguousarray(observation["pokemon_ids"]),
@@ -114,7 +114,10 @@ class DamageEstimate:
 
 @njit(cache=True, nogil=True)
 def _estimate(
-    t: Tables,
+    t: Rules,
+    items: Array,
+    species_table: Array,
+    abilities: Array,
     effort: int,
     individual: int,
     pokemon_ids: Array,
@@ -140,7 +143,7 @@ def _estimate(
         for place in range(ACTIVES):
             if active_ids[row, place, ActiveId.POKEMON] > 0:
                 place_of[active_ids[row, place, ActiveId.POKEMON] - 1] = place
-        _surroundings(t, active_ids[row], active[row], field[row], around)
+        _surroundings(abilities, active_ids[row], active[row], field[row], around)
         foes, allies = 0, 0
         for slot in range(SLOTS):
             foes += int(active[row, SLOTS + slot, ActiveColumn.PRESENT])
@@ -150,7 +153,8 @@ def _estimate(
             foe_f[slot, F.HP] = 0.0
             if at >= 0 and active[row, SLOTS + slot, ActiveColumn.PRESENT] != 0:
                 _combatant(
-                    t, effort, individual, pokemon_ids[row], pokemon[row], active_ids[row], active[row], side[row, 1],
+                    t.generation, items, species_table, abilities, effort, individual,
+                    pokemon_ids[row], pokemon[row], active_ids[row], active[row], side[row, 1],
                     at, SLOTS + slot, foe_i[slot], foe_f[slot],
                 )  # fmt: skip
         for mine in range(TEAM):
@@ -160,7 +164,8 @@ def _estimate(
                 continue
             place = place_of[mine]
             _combatant(
-                t, effort, individual, pokemon_ids[row], pokemon[row], active_ids[row], active[row], side[row, 0],
+                t.generation, items, species_table, abilities, effort, individual,
+                pokemon_ids[row], pokemon[row], active_ids[row], active[row], side[row, 0],
                 mine, place, own_i[mine], own_f[mine],
             )  # fmt: skip
             for slot in range(SLOTS):
@@ -185,7 +190,7 @@ def _estimate(
 
 
 @njit(cache=True, nogil=True)
-def _outcome(t: Tables, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, around: Ints) -> tuple[float, float]:
+def _outcome(t: Rules, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, around: Ints) -> tuple[float, float]:
     """(expected share of max HP, chance to faint) of one move."""
     low, high, _ = strike(t, ai, af, di, df, move, around)
     if high <= 0.0:
@@ -195,7 +200,7 @@ def _outcome(t: Tables, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, a
     left = df[F.LEFT] * df[F.HP]
     plain = _at_least(low, high, left)
     faints = plain + chance * (_at_least(low * factor, high * factor, left) - plain)
-    return min(_MOST, mean / df[F.HP]), faints * t.move_accuracy[move]
+    return min(_MOST, mean / df[F.HP]), faints * t.moves[move, M.PERCENT] / 100
 
 
 @njit(cache=True, nogil=True)
@@ -208,13 +213,13 @@ def _at_least(low: float, high: float, left: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _critical(t: Tables, ai: Ints, move: int) -> tuple[float, float]:
+def _critical(t: Rules, ai: Ints, move: int) -> tuple[float, float]:
     """(chance, factor) of a critical hit; 0 where the formula already counts one."""
-    ratio = t.move_crit[move]
-    if (t.move_bits[move] >> ALWAYS_CRIT) & 1 == 1 and t.generation >= 3:
+    ratio = t.moves[move, M.CRIT]
+    if (t.moves[move, M.BITS] >> ALWAYS_CRIT) & 1 == 1 and t.generation >= 3:
         return 0.0, 1.0
     if t.generation == 1:
-        chance = t.species_stats[ai[I.SPECIES], 5] / 512.0 * (8.0 if ratio > 1 else 1.0)
+        chance = ai[I.BASE_SPEED] / 512.0 * (8.0 if ratio > 1 else 1.0)
         return min(chance, 255 / 256), 2.0
     if t.generation <= 5:
         chance = 1 / 16 if ratio <= 1 else (1 / 4 if t.generation == 2 else 1 / 8)
@@ -223,7 +228,7 @@ def _critical(t: Tables, ai: Ints, move: int) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def _surroundings(t: Tables, active_ids: Array, active: Array, field: Ints, around: Ints) -> None:
+def _surroundings(abilities: Array, active_ids: Array, active: Array, field: Ints, around: Ints) -> None:
     """Fills `around: int64[len(G)]` from the field and the abilities of everyone on it."""
     around[:] = 0
     around[G.DOUBLES] = int(field[FieldColumn.DOUBLES])
@@ -240,7 +245,7 @@ def _surroundings(t: Tables, active_ids: Array, active: Array, field: Ints, arou
     for place in range(ACTIVES):
         if active[place, ActiveColumn.PRESENT] == 0:
             continue
-        code = t.ability[active_ids[place, ActiveId.ABILITY]]
+        code = abilities[active_ids[place, ActiveId.ABILITY]]
         if code == Ability.SWORD_OF_RUIN:
             around[G.SWORD] = 1
         elif code == Ability.BEADS_OF_RUIN:
@@ -261,7 +266,10 @@ def _surroundings(t: Tables, active_ids: Array, active: Array, field: Ints, arou
 
 @njit(cache=True, nogil=True)
 def _combatant(
-    t: Tables,
+    generation: int,
+    items: Array,
+    species_table: Array,
+    abilities: Array,
     effort: int,
     individual: int,
     pokemon_ids: Array,
@@ -297,7 +305,7 @@ def _combatant(
         ints[I.TYPE_2] = active_ids[place, ActiveId.TYPE_2]
         ints[I.TYPE_3] = active_ids[place, ActiveId.TYPE_3]
         if transformed:
-            ints[I.OWN_1], ints[I.OWN_2] = t.species_types[base, 0], t.species_types[base, 1]
+            ints[I.OWN_1], ints[I.OWN_2] = species_table[base, S.TYPE_1], species_table[base, S.TYPE_2]
         for boost in range(5):
             ints[I.ATK + boost] = int(np.rint(now[ActiveColumn.BOOST_ATK + boost] * BOOST_SCALE))
         for boost in range(7):
@@ -318,28 +326,30 @@ def _combatant(
         if now[ActiveColumn.ABILITY_SUPPRESSED] != 0:
             ability = 0
         elif ability == 0:
-            ability = t.species_ability[base]
+            ability = species_table[base, S.ABILITY]
         ints[I.REFLECT] = int(now[ActiveColumn.REFLECT_SELF] != 0)
         ints[I.LIGHT_SCREEN] = int(now[ActiveColumn.LIGHT_SCREEN_SELF] != 0)
     elif ability == 0:
-        ability = t.species_ability[species]
+        ability = species_table[species, S.ABILITY]
     ints[I.REFLECT] |= int(side[SideColumn.REFLECT] != 0)
     ints[I.LIGHT_SCREEN] |= int(side[SideColumn.LIGHT_SCREEN] != 0)
     ints[I.AURORA_VEIL] = int(side[SideColumn.AURORA_VEIL] != 0)
     ints[I.TAILWIND] = int(side[SideColumn.TAILWIND] != 0)
-    ints[I.SPECIES], ints[I.ABILITY], ints[I.ITEM] = base, t.ability[ability], known_item
+    ints[I.ABILITY] = abilities[ability]
+    equip(items, known_item, species_table[base, S.BASE], ints)
+    ints[I.EVOLVES], ints[I.BASE_SPEED] = species_table[base, S.EVOLVES], species_table[base, S.SPE]
     empty = known_item == 0 and (numbers[PokemonColumn.ITEM_KNOWN] != 0 or numbers[PokemonColumn.ITEM_LOST] != 0)
-    ints[I.HOLDS] = 0 if empty or t.generation == 1 else 1
+    ints[I.HOLDS] = 0 if empty or generation == 1 else 1
     ints[I.LEVEL] = level
     floats[F.LEFT] = max(0.001, numbers[PokemonColumn.HP])
-    floats[F.WEIGHT] = t.species_weight[base]
+    floats[F.WEIGHT] = species_table[base, S.TENTHS_OF_WEIGHT] / 10
     told = round(numbers[PokemonColumn.MAX_HP] * STAT_SCALE)
-    floats[F.HP] = told if told > 0 else hp_stat(t.species_stats[species, 0], level, effort, individual)
+    floats[F.HP] = told if told > 0 else hp_stat(species_table[species, S.HP], level, effort, individual)
     for number in range(5):
         told = round(numbers[PokemonColumn.STAT_ATK + number] * STAT_SCALE)
         if told > 0 and not transformed:
             floats[F.ATK + number] = told
         else:
-            floats[F.ATK + number] = stat(t.species_stats[base, 1 + number], level, effort, individual)
+            floats[F.ATK + number] = stat(species_table[base, S.ATK + number], level, effort, individual)
     if ints[I.DYNAMAXED] == 1 and told == 0:
         floats[F.HP] *= 2.0

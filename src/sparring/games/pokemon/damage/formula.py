@@ -28,20 +28,21 @@ from sparring.games.pokemon.damage.tables import (
     SPREAD_ALL,
     SPREAD_FOES,
     WIND,
-    Tables,
+    M,
+    Rules,
 )
 
 
 @njit(cache=True, nogil=True)
-def strike(t: Tables, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, field: Ints) -> tuple[float, float, float]:
+def strike(t: Rules, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, field: Ints) -> tuple[float, float, float]:
     """(lowest, highest damage in HP over all hits, expected hits); zeros for a move that does no damage.
 
     `ai, di: int64[len(I)]`, `af, df: float64[len(F)]` attacker and defender, `field: int64[len(G)]`.
     Critical hits are left out except for moves that always land one.
     """
-    if move == 0 or t.move_category[move] < 2:
+    if move == 0 or t.moves[move, M.CATEGORY] < 2:
         return 0.0, 0.0, 0.0
-    generation, kind, bits = t.generation, t.kind[move], t.move_bits[move]
+    generation, kind, bits = t.generation, t.moves[move, M.KIND], t.moves[move, M.BITS]
     shield = di[I.ABILITY]
     if ai[I.ABILITY] in (Ability.MOLD_BREAKER, Ability.TERAVOLT, Ability.TURBOBLAZE) and shield not in (
         Ability.PRISM_ARMOR,
@@ -62,8 +63,8 @@ def strike(t: Tables, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, fie
         return 0.0, 0.0, 0.0
     factor = power_factor(t, ai, af, di, move, kind, now, base, field) * changed
     power = max(1.0, floor(base * factor + 0.4999)) if factor != 1.0 else base
-    single = t.move_most_hits[move] == 1
-    if ai[I.TERA] == now and now != 0 and power < 60 and t.move_priority[move] <= 0 and single:
+    single = t.moves[move, M.MOST_HITS] == 1
+    if ai[I.TERA] == now and now != 0 and power < 60 and t.moves[move, M.PRIORITY] <= 0 and single:
         power = 60.0
     physical = is_physical(t, ai, af, move, kind, now)
     crit = has(bits, ALWAYS_CRIT) and generation >= 3
@@ -75,18 +76,18 @@ def strike(t: Tables, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, fie
     if generation == 1:
         damage = min(997.0, damage)
     damage = final_damage(t, ai, di, df, move, kind, now, physical, shield, effect, crit, damage, field)
-    hits = float(t.move_hits[move])
-    if t.move_most_hits[move] == 5 and hits < 5:
+    hits = t.moves[move, M.TENTHS_OF_HITS] / 10
+    if t.moves[move, M.MOST_HITS] == 5 and hits < 5:
         if ai[I.ABILITY] == Ability.SKILL_LINK:
             hits = 5.0
-        elif t.item[ai[I.ITEM]] == Item.LOADED_DICE:
+        elif ai[I.ITEM] == Item.LOADED_DICE:
             hits = 4.5
     low = 217.0 / 255.0 if generation <= 2 else 0.85
     return max(1.0, floor(damage * low)) * hits, max(1.0, floor(damage)) * hits, hits
 
 
 @njit(cache=True, nogil=True)
-def effectiveness(t: Tables, ai: Ints, di: Ints, kind: int, now: int, shield: int, field: Ints) -> float:
+def effectiveness(t: Rules, ai: Ints, di: Ints, kind: int, now: int, shield: int, field: Ints) -> float:
     """The type chart's factor over the defender's types, with the moves and abilities that bend it."""
     if t.generation <= 4 and kind in (Kind.FUTURE_SIGHT, Kind.DOOM_DESIRE):
         return 1.0
@@ -119,11 +120,11 @@ def effectiveness(t: Tables, ai: Ints, di: Ints, kind: int, now: int, shield: in
 
 
 @njit(cache=True, nogil=True)
-def immune(t: Tables, ai: Ints, di: Ints, move: int, now: int, shield: int, effect: float, field: Ints) -> bool:
+def immune(t: Rules, ai: Ints, di: Ints, move: int, now: int, shield: int, effect: float, field: Ints) -> bool:
     """Whether an ability, item or the ground keeps the move away from the defender."""
-    bits, kind = t.move_bits[move], t.kind[move]
+    bits, kind = t.moves[move, M.BITS], t.moves[move, M.KIND]
     if now == Type.GROUND and kind != Kind.THOUSAND_ARROWS:
-        code = t.item[di[I.ITEM]]
+        code = di[I.ITEM]
         held_down = field[G.GRAVITY] == 1 or di[I.GROUNDED] == 1 or code == Item.IRON_BALL
         if not held_down and (shield == Ability.LEVITATE or code == Item.AIR_BALLOON or di[I.AFLOAT] == 1):
             return True
@@ -131,7 +132,7 @@ def immune(t: Tables, ai: Ints, di: Ints, move: int, now: int, shield: int, effe
         return True
     if field[G.WEATHER] == Weather.HEAVY_RAIN and now == Type.FIRE:
         return True
-    priority = t.move_priority[move] > 0
+    priority = t.moves[move, M.PRIORITY] > 0
     if priority and field[G.TERRAIN] == Terrain.PSYCHIC and grounded(t, di, field):
         return True
     if kind == Kind.STEEL_ROLLER and field[G.TERRAIN] == 0:
@@ -157,7 +158,7 @@ def immune(t: Tables, ai: Ints, di: Ints, move: int, now: int, shield: int, effe
 
 
 @njit(cache=True, nogil=True)
-def fixed_damage(t: Tables, ai: Ints, af: Floats, di: Ints, df: Floats, kind: int, bits: int) -> Number:
+def fixed_damage(t: Rules, ai: Ints, af: Floats, di: Ints, df: Floats, kind: int, bits: int) -> Number:
     """Damage of a move that ignores stats, or -1."""
     if has(bits, OHKO):
         return float(df[F.HP])
@@ -181,7 +182,7 @@ def fixed_damage(t: Tables, ai: Ints, af: Floats, di: Ints, df: Floats, kind: in
 
 
 @njit(cache=True, nogil=True)
-def same_type_bonus(t: Tables, ai: Ints, now: int) -> float:
+def same_type_bonus(t: Rules, ai: Ints, now: int) -> float:
     """STAB, terastallized or not."""
     adaptable = ai[I.ABILITY] == Ability.ADAPTABILITY
     own = ai[I.OWN_1] == now or ai[I.OWN_2] == now
@@ -198,7 +199,7 @@ def same_type_bonus(t: Tables, ai: Ints, now: int) -> float:
 
 @njit(cache=True, nogil=True)
 def final_damage(
-    t: Tables,
+    t: Rules,
     ai: Ints,
     di: Ints,
     df: Floats,
@@ -213,7 +214,7 @@ def final_damage(
     field: Ints,
 ) -> float:
     """Everything after base damage: spread, weather, STAB, types, burn, screens, abilities, items."""
-    generation, bits = t.generation, t.move_bits[move]
+    generation, bits = t.generation, t.moves[move, M.BITS]
     burnt = (
         physical
         and ai[I.STATUS] == Status.BURN
@@ -239,12 +240,12 @@ def final_damage(
         spread = True
     if field[G.DOUBLES] == 1 and spread and field[G.TARGETS] + (field[G.ALLIES] if around else 0) >= 2:
         damage = floor(damage * (0.5 if generation == 3 else 0.75))
-    if ai[I.ABILITY] == Ability.PARENTAL_BOND and t.move_most_hits[move] == 1:
+    if ai[I.ABILITY] == Ability.PARENTAL_BOND and t.moves[move, M.MOST_HITS] == 1:
         damage *= 1.5 if generation == 6 else 1.25
     weather = field[G.WEATHER]
     sunny = weather in (Weather.SUN, Weather.HARSH_SUN)
     rainy = weather in (Weather.RAIN, Weather.HEAVY_RAIN)
-    if t.item[di[I.ITEM]] != Item.UTILITY_UMBRELLA:
+    if di[I.ITEM] != Item.UTILITY_UMBRELLA:
         if (sunny and now == Type.FIRE) or (rainy and now == Type.WATER) or (sunny and kind == Kind.HYDRO_STEAM):
             damage = floor(damage * 1.5)
         elif (sunny and now == Type.WATER) or (rainy and now == Type.FIRE):
@@ -255,16 +256,15 @@ def final_damage(
         damage = floor(damage * (1.5 if generation >= 6 else 2.0))
     if di[I.GLAIVE_RUSH] == 1:
         damage *= 2.0
-    item = ai[I.ITEM]
-    if generation == 2 and t.item_boost[item, now]:
-        damage = floor(damage * t.item_factor[item])
+    if generation == 2 and has(ai[I.RAISED], now):
+        damage = floor(damage * ai[I.PERCENT_RAISED] / 100)
     bonus = same_type_bonus(t, ai, now)
     if generation <= 4 and kind in (Kind.FUTURE_SIGHT, Kind.DOOM_DESIRE):
         bonus = 1.0
     damage = damage * bonus * effect
     if generation >= 5:
         damage *= (0.5 if burnt else 1.0) * screen
-    contact = has(bits, CONTACT) and t.item[item] != Item.PUNCHING_GLOVE
+    contact = has(bits, CONTACT) and ai[I.ITEM] != Item.PUNCHING_GLOVE
     if (shield in (Ability.MULTISCALE, Ability.SHADOW_SHIELD) and df[F.LEFT] >= 0.9999) or (
         (shield == Ability.ICE_SCALES and not physical) or (shield == Ability.PUNK_ROCK and has(bits, SOUND))
     ):
@@ -284,11 +284,11 @@ def final_damage(
     if effect > 1.0 and kind in (Kind.COLLISION_COURSE, Kind.ELECTRO_DRIFT):
         damage *= 5461 / 4096
     if field[G.MAGIC_ROOM] == 0 and ai[I.ABILITY] != Ability.KLUTZ:
-        if t.item[item] == Item.LIFE_ORB:
+        if ai[I.ITEM] == Item.LIFE_ORB:
             damage *= 1.3
-        elif t.item[item] == Item.EXPERT_BELT and effect > 1.0:
+        elif ai[I.ITEM] == Item.EXPERT_BELT and effect > 1.0:
             damage *= 1.2
-    berry = t.item_resist[di[I.ITEM]]
+    berry = di[I.RESISTED]
     if berry != 0 and berry == now and (effect > 1.0 or now == Type.NORMAL) and generation >= 4:
         damage *= 0.5
     return float(damage)

@@ -18,7 +18,8 @@ from sparring.games.pokemon.damage.tables import (
     SECONDARY,
     SLICING,
     SOUND,
-    Tables,
+    M,
+    Rules,
 )
 
 _WEIGHT_STEPS = ((200.0, 120.0), (100.0, 100.0), (50.0, 80.0), (25.0, 60.0), (10.0, 40.0))
@@ -37,16 +38,16 @@ _ABILITY_TYPE[Ability.GALVANIZE] = Type.ELECTRIC
 
 
 @njit(cache=True, nogil=True)
-def current_type(t: Tables, ai: Ints, kind: int, move: int, field: Ints) -> tuple[Number, float]:
+def current_type(t: Rules, ai: Ints, kind: int, move: int, field: Ints) -> tuple[Number, float]:
     """The move's type now, and the power factor of an ability that changed it."""
-    now = np.int64(t.move_type[move])
+    now = np.int64(t.moves[move, M.TYPE])
     if kind == Kind.WEATHER_BALL:
         ball = _WEATHER_TYPE[field[G.WEATHER]]
         return ball if ball != 0 else now, 1.0
     if kind == Kind.TERRAIN_PULSE and field[G.TERRAIN] != 0 and grounded(t, ai, field):
         return _TERRAIN_TYPE[field[G.TERRAIN]], 1.0
     if kind == Kind.JUDGMENT or kind == Kind.MULTI_ATTACK:
-        plate = np.int64(t.item_plate[ai[I.ITEM]])
+        plate = ai[I.PLATE]
         return plate if plate != 0 else now, 1.0
     if kind == Kind.REVELATION_DANCE:
         return ai[I.TYPE_1], 1.0
@@ -61,15 +62,15 @@ def current_type(t: Tables, ai: Ints, kind: int, move: int, field: Ints) -> tupl
         return _ABILITY_TYPE[ability], 1.3 if t.generation == 6 else 1.2
     if ability == Ability.NORMALIZE:
         return np.int64(Type.NORMAL), 1.2 if t.generation >= 7 else 1.0
-    if ability == Ability.LIQUID_VOICE and has(t.move_bits[move], SOUND):
+    if ability == Ability.LIQUID_VOICE and has(t.moves[move, M.BITS], SOUND):
         return np.int64(Type.WATER), 1.0
     return now, 1.0
 
 
 @njit(cache=True, nogil=True)
-def variable_power(t: Tables, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, kind: int, field: Ints) -> Number:
+def variable_power(t: Rules, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, kind: int, field: Ints) -> Number:
     """Base power before abilities and items; 0 for a move that does nothing now."""
-    power = float(t.move_power[move])
+    power = float(t.moves[move, M.POWER])
     generation = t.generation
     if kind == 0:
         return power
@@ -129,7 +130,7 @@ def variable_power(t: Tables, ai: Ints, af: Floats, di: Ints, df: Floats, move: 
     if kind == Kind.BRINE:
         return power * 2.0 if df[F.LEFT] <= 0.5 else power
     if kind == Kind.KNOCK_OFF:
-        stuck = t.item_stuck[di[I.ITEM]]
+        stuck = di[I.STUCK] == 1
         return power * 1.5 if generation >= 6 and di[I.HOLDS] == 1 and not stuck else power
     if kind == Kind.ACROBATICS:
         return power if ai[I.HOLDS] == 1 else power * 2.0
@@ -176,11 +177,11 @@ def variable_power(t: Tables, ai: Ints, af: Floats, di: Ints, df: Floats, move: 
 
 @njit(cache=True, nogil=True)
 def power_factor(
-    t: Tables, ai: Ints, af: Floats, di: Ints, move: int, kind: int, now: int, power: float, field: Ints
+    t: Rules, ai: Ints, af: Floats, di: Ints, move: int, kind: int, now: int, power: float, field: Ints
 ) -> float:
     """What abilities, items and terrain make of the base power."""
-    ability, bits, generation = ai[I.ABILITY], t.move_bits[move], t.generation
-    physical = t.move_category[move] == 2
+    ability, bits, generation = ai[I.ABILITY], t.moves[move, M.BITS], t.generation
+    physical = t.moves[move, M.CATEGORY] == 2
     factor = 1.0
     if (
         (ability == Ability.TECHNICIAN and power <= 60)
@@ -212,12 +213,9 @@ def power_factor(
         factor *= 1.5
     if ai[I.CHARGED] == 1 and now == Type.ELECTRIC:
         factor *= 2.0
-    item = ai[I.ITEM]
-    code = t.item[item]
-    if t.item_boost[item, now] and generation >= 4:
-        user = t.item_user[item]
-        if user[0] == 0 or t.species_base[ai[I.SPECIES]] == user[0] or t.species_base[ai[I.SPECIES]] == user[1]:
-            factor *= t.item_factor[item]
+    code = ai[I.ITEM]
+    if generation >= 4 and has(ai[I.RAISED], now):
+        factor *= ai[I.PERCENT_RAISED] / 100
     elif (
         (code == Item.MUSCLE_BAND and physical)
         or (code == Item.WISE_GLASSES and not physical)
@@ -242,7 +240,7 @@ def power_factor(
 
 
 @njit(cache=True, nogil=True)
-def is_physical(t: Tables, ai: Ints, af: Floats, move: int, kind: int, now: int) -> bool:
+def is_physical(t: Rules, ai: Ints, af: Floats, move: int, kind: int, now: int) -> bool:
     """Whether the move uses Attack: by the move, by its type before generation 4, or by the better stat."""
     if kind == Kind.PHOTON_GEYSER or (kind in (Kind.TERA_BLAST, Kind.TERA_STARSTORM) and ai[I.TERA] != 0):
         return boosted(af[F.ATK], ai[I.ATK], t.generation) > boosted(af[F.SPA], ai[I.SPA], t.generation)
@@ -258,4 +256,4 @@ def is_physical(t: Tables, ai: Ints, af: Floats, move: int, kind: int, now: int)
             Type.ROCK,
             Type.STEEL,
         )
-    return bool(t.move_category[move] == 2)
+    return bool(t.moves[move, M.CATEGORY] == 2)

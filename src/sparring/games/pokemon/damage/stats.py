@@ -7,7 +7,7 @@ from numba import njit
 from sparring.games.pokemon.columns import Status
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints, Terrain, Weather
 from sparring.games.pokemon.damage.effects import Ability, Item, Type
-from sparring.games.pokemon.damage.tables import Tables
+from sparring.games.pokemon.damage.tables import Rules
 
 
 @njit(cache=True, nogil=True)
@@ -36,9 +36,9 @@ def boosted(value: float, stage: int, generation: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def grounded(t: Tables, ints: Ints, field: Ints) -> bool:
+def grounded(t: Rules, ints: Ints, field: Ints) -> bool:
     """Whether Ground moves, terrains and Spikes reach it (its item and ability included)."""
-    code = t.item[ints[I.ITEM]]
+    code = ints[I.ITEM]
     if field[G.GRAVITY] == 1 or ints[I.GROUNDED] == 1 or code == Item.IRON_BALL:
         return True
     if ints[I.AFLOAT] == 1 or code == Item.AIR_BALLOON or ints[I.ABILITY] == Ability.LEVITATE:
@@ -47,11 +47,11 @@ def grounded(t: Tables, ints: Ints, field: Ints) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def effective_speed(t: Tables, ints: Ints, floats: Floats, field: Ints) -> float:
+def effective_speed(t: Rules, ints: Ints, floats: Floats, field: Ints) -> float:
     """Speed with boosts, status, item, ability and Tailwind; Trick Room left out."""
     speed = boosted(floats[F.SPE], ints[I.SPE], t.generation)
     ability, weather = ints[I.ABILITY], field[G.WEATHER]
-    code = t.item[ints[I.ITEM]]
+    code = ints[I.ITEM]
     if (
         (ability == Ability.CHLOROPHYLL and weather in (Weather.SUN, Weather.HARSH_SUN))
         or (ability == Ability.SWIFT_SWIM and weather in (Weather.RAIN, Weather.HEAVY_RAIN))

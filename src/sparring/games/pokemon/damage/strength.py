@@ -8,12 +8,12 @@ from sparring.games.pokemon.columns import Status
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints, Terrain, Weather
 from sparring.games.pokemon.damage.effects import Ability, Item, Kind, Type
 from sparring.games.pokemon.damage.stats import boosted, has, has_type
-from sparring.games.pokemon.damage.tables import DEFENCE_HIT, IGNORES_BOOSTS, Tables
+from sparring.games.pokemon.damage.tables import DEFENCE_HIT, IGNORES_BOOSTS, Rules
 
 
 @njit(cache=True, nogil=True)
 def attack_stat(
-    t: Tables,
+    t: Rules,
     ai: Ints,
     af: Floats,
     di: Ints,
@@ -41,12 +41,8 @@ def attack_stat(
     if generation <= 2:
         if physical and status == Status.BURN:
             value = max(1.0, floor(value / 2))
-        item = ai[I.ITEM]
-        code = t.item[item]
-        base = t.species_base[ai[I.SPECIES]]
-        if (code == Item.THICK_CLUB and physical and base in t.item_user[item]) or (
-            code == Item.LIGHT_BALL and not physical and base in t.item_user[item]
-        ):
+        code, suited = ai[I.ITEM], ai[I.SUITED] == 1
+        if (code == Item.THICK_CLUB and physical and suited) or (code == Item.LIGHT_BALL and not physical and suited):
             value *= 2.0
         return float(value)
     factor = 1.0
@@ -111,15 +107,14 @@ def _own_ruin(ability: int, ruin: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _attack_item(t: Tables, ai: Ints, now: int, physical: bool) -> float:
-    item = ai[I.ITEM]
-    code = t.item[item]
+def _attack_item(t: Rules, ai: Ints, now: int, physical: bool) -> float:
+    code = ai[I.ITEM]
     if (code == Item.CHOICE_BAND and physical) or (code == Item.CHOICE_SPECS and not physical):
         return 1.0 if ai[I.DYNAMAXED] == 1 else 1.5
-    if t.generation == 3 and t.item_boost[item, now]:
-        return float(t.item_factor[item])
+    if t.generation == 3 and has(ai[I.RAISED], now):
+        return float(ai[I.PERCENT_RAISED] / 100)
     if code in (Item.LIGHT_BALL, Item.THICK_CLUB, Item.DEEP_SEA_TOOTH):
-        if t.species_base[ai[I.SPECIES]] not in t.item_user[item]:
+        if ai[I.SUITED] == 0:
             return 1.0
         if code == Item.LIGHT_BALL:
             return 2.0 if not physical or t.generation >= 4 else 1.0
@@ -129,7 +124,7 @@ def _attack_item(t: Tables, ai: Ints, now: int, physical: bool) -> float:
 
 @njit(cache=True, nogil=True)
 def defence_stat(
-    t: Tables,
+    t: Rules,
     ai: Ints,
     di: Ints,
     df: Floats,
@@ -150,7 +145,7 @@ def defence_stat(
         stage = 0
     value = boosted(value, stage, generation)
     factor = 1.0
-    code = t.item[di[I.ITEM]]
+    code = di[I.ITEM]
     if generation <= 2 and ((low and di[I.REFLECT] == 1) or (not low and di[I.LIGHT_SCREEN] == 1)):
         factor *= 2.0
     if generation <= 4 and kind in (Kind.EXPLOSION, Kind.SELF_DESTRUCT):
@@ -174,10 +169,10 @@ def defence_stat(
     ):
         factor *= 0.75
     if field[G.MAGIC_ROOM] == 0 and di[I.ABILITY] != Ability.KLUTZ:
-        if (code == Item.EVIOLITE and t.species_evolves[di[I.SPECIES]]) or (code == Item.ASSAULT_VEST and not low):
+        if (code == Item.EVIOLITE and di[I.EVOLVES] == 1) or (code == Item.ASSAULT_VEST and not low):
             factor *= 1.5
-        elif code == Item.METAL_POWDER and low and t.species_base[di[I.SPECIES]] in t.item_user[di[I.ITEM]]:
+        elif code == Item.METAL_POWDER and low and di[I.SUITED] == 1:
             factor *= 1.5 if generation == 2 else 2.0
-        elif code == Item.DEEP_SEA_SCALE and not low and t.species_base[di[I.SPECIES]] in t.item_user[di[I.ITEM]]:
+        elif code == Item.DEEP_SEA_SCALE and not low and di[I.SUITED] == 1:
             factor *= 2.0
     return max(1.0, floor(value * factor))
