@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scenarios import RECORDED, SCENARIOS
 
 from sparring.core import InputError
 from sparring.games.pokemon.actions import DoublesActions, SinglesActions, TeamSlots, gimmicks_of
+from tests.games.pokemon.scenarios import RECORDED, SCENARIOS
 
 REQUESTS: dict[str, Any] = json.loads(RECORDED.read_text())
 SWITCH = 4

@@ -5,13 +5,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from oracle import Oracle
-from scenarios import grammar
 
 from sparring.core import InputError
 from sparring.games.pokemon.actions import ActionSpace, TeamSlots, action_space
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.setup import Installation, installation
+from tests.games.pokemon.oracle import Oracle
+from tests.games.pokemon.scenarios import grammar
 
 FAMILIES = [
     "gen1randombattle",

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matchups import Matchups, smogon
 
 from sparring.core import InputError
 from sparring.games.pokemon.columns import (
@@ -22,6 +21,7 @@ from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.setup import Installation, installation
+from tests.games.pokemon.matchups import Matchups, smogon
 
 
 @pytest.fixture(scope="module")

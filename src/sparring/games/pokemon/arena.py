@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.columns import TEAM, PokemonColumn
+from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.formats import Format, find_format
 from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
 from sparring.games.pokemon.records import save_replay, save_text
@@ -38,7 +39,7 @@ def pokemon_spec(settings: PokemonSettings) -> GameSpec:
         settings={"format": format.id, "observation": settings.observation, "showdown": SHOWDOWN_VERSION},
         seats=SEATS,
         actions=action_space(format).actions,
-        observation=dict(RAW_FIELDS),
+        observation={**RAW_FIELDS, **(DAMAGE_FIELDS if settings.observation == "full" else {})},
     )
 
 
@@ -57,11 +58,13 @@ class PokemonArena:
         self._teams = team_source(self._format, settings.team_set)
         self._simulator = Simulator(processes=settings.simulators)
         self._rows = ObservationRows(matches * SEATS)
+        self._estimate = DamageEstimate(self._format) if settings.observation == "full" else None
+        self._damage = {name: field.zeros(matches * SEATS) for name, field in DAMAGE_FIELDS.items()}
         self._legal = np.zeros((matches, SEATS, self._spec.actions), np.bool_)
         self._potential = np.zeros((matches, SEATS), np.float32)
         self._seats: list[tuple[_Seat, _Seat]] = []
         self._stale = np.zeros((matches, SEATS), np.int32)
-        self._battle = [0] * matches
+        self._battle = [-1] * matches
         self._slot: dict[int, int] = {}
         self._started = 0
         self.failures: deque[str] = deque(maxlen=100)
@@ -180,6 +183,9 @@ class PokemonArena:
         kept = [row for row in rows if row is not None]
         pairs = np.array(kept, np.int32).reshape(-1, 2)
         observation = self._rows.first(len(rows))
+        if self._estimate is not None:
+            self._estimate.write(observation, self._damage)
+            observation |= {name: field[: len(rows)] for name, field in self._damage.items()}
         if len(kept) < len(rows):
             left = np.array([index for index, row in enumerate(rows) if row is not None], np.intp)
             observation = {name: field[left] for name, field in observation.items()}

@@ -9,6 +9,7 @@ from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.arena import PokemonArena, pokemon_spec
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
+from sparring.games.pokemon.setup import setup_pokemon
 
 
 class PokemonGame:
@@ -20,6 +21,10 @@ class PokemonGame:
     network: type = PokemonNetwork
     presets: Path = Path(__file__).parent / "presets"
     players: Mapping[str, Callable[[Any, int], Player]] = {}
+
+    def install(self, say: Callable[[str], None]) -> None:
+        """The simulator, its tables and the built-in teams."""
+        setup_pokemon(say)
 
     def spec(self, settings: PokemonSettings) -> GameSpec:
         """What rows look like under `settings`."""

@@ -22,6 +22,9 @@ from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation
 _READ_BYTES = 1 << 20
 _PIPE_BYTES = 1 << 20
 _HEAP_MEGABYTES = 4096
+_START_SECONDS = 60.0
+"""Node has to load Showdown before it can answer at all."""
+_MOST_SILENT_DEATHS = 3
 
 
 class Asked(NamedTuple):
@@ -76,6 +79,7 @@ class Simulator:
         self._processes = [_Process(self._installed) for _ in range(processes)]
         self._home: dict[int, int] = {}
         self._lost: list[Event] = []
+        self._silent_deaths = 0
         self.replaced = 0
         """Processes that died or hung and were replaced."""
 
@@ -171,7 +175,8 @@ class Simulator:
                 self._replace(by_descriptor[descriptor], "the simulator process died")
         now = time.monotonic()
         for index, process in enumerate(self._processes):
-            if process.owed and now - process.heard > self._hang_seconds:
+            allowed = self._hang_seconds if process.spoke else max(self._hang_seconds, _START_SECONDS)
+            if process.owed and now - process.heard > allowed:
                 self._replace(index, f"the simulator process said nothing for {self._hang_seconds:g} s")
 
     def _replace(self, index: int, reason: str) -> None:
@@ -183,6 +188,9 @@ class Simulator:
         over = {event.battle for event in events if isinstance(event, Ended | Failed)}
         self._lost.extend(event for event in events if event.battle in over)
         self._lost.extend(Failed(battle, why, "") for battle in sorted(process.battles - over))
+        self._silent_deaths = 0 if process.spoke else self._silent_deaths + 1
+        if self._silent_deaths >= _MOST_SILENT_DEATHS:
+            raise RunError(f"the Pokémon simulator does not start: {why}")
         self._processes[index] = _Process(self._installed)
         self.replaced += 1
 
@@ -224,6 +232,7 @@ class _Process:
         self.unsent = b""
         self.battles: set[int] = set()
         self.heard = time.monotonic()
+        self.spoke = False
         self.owed = 0
         """Batches of commands that the process has not done yet."""
         self._chunks: list[bytes] = []
@@ -253,6 +262,7 @@ class _Process:
                 return False
             self._chunks.append(chunk)
             self.heard = time.monotonic()
+            self.spoke = True
 
     def take(self) -> list[Event]:
         """The whole records that were read."""
