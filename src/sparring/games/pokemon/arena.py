@@ -6,6 +6,7 @@ and hands out their rows; the other battles go on meanwhile.
 
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,9 @@ class PokemonArena:
         """Why matches failed, the latest last."""
         self.unknown_lines: Counter[str] = Counter()
         """Protocol lines of ended matches that the trackers do not know."""
+        self.listener: Callable[[int, int, bool, str, dict[str, Any]], None] | None = None
+        """Told of every row's match, seat, whether it is its first, new protocol lines and request; for players
+        that keep a battle of their own."""
         for slot in range(matches):
             self._seats.append(self._new_seats())
             self._start(slot)
@@ -101,9 +105,12 @@ class PokemonArena:
                 if slot is None:
                     continue
                 if isinstance(event, Asked):
-                    self._seats[slot][event.side].take(event, self._actions, self._legal[slot, event.side])
-                    self._seats[slot][event.side].tracker.write(self._rows, len(rows))
+                    seat = self._seats[slot][event.side]
+                    seat.take(event, self._actions, self._legal[slot, event.side])
+                    seat.tracker.write(self._rows, len(rows))
                     rows.append((slot, event.side))
+                    if self.listener is not None:
+                        self.listener(slot, event.side, seat.rows == 0, event.lines, seat.request)
                 elif isinstance(event, Ended):
                     self._save_replay(event)
                     ended.append((slot, event.winner, False))
