@@ -45,7 +45,7 @@ def main() -> None:
     for format in list(FORMATS)[: 1 if options.quick else None]:
         speeds(format, seconds=seconds, rounds=rounds)
         costs(format, rows=2_000 if options.quick else 10_000)
-    memory(battles=100 if options.quick else options.battles)
+    memory(battles=100 if options.quick else options.battles, seconds=3.0 if options.quick else 15.0)
     whole_pipe(seconds=6.0 if options.quick else 60.0)
 
 
@@ -199,7 +199,7 @@ def costs(format: str, *, rows: int) -> None:
     figure(f"{format}: track and encode, full", 1e6 * full, "us/decision", limit=400)
 
 
-def memory(*, battles: int) -> None:
+def memory(*, battles: int, seconds: float) -> None:
     """Memory of one more concurrent battle, and whether it grows as battles go by."""
     import psutil
 
@@ -211,7 +211,7 @@ def memory(*, battles: int) -> None:
     for matches in (few, many):
         before = psutil.Process().memory_info().rss
         arena = PokemonArena(PokemonSettings(), matches=matches, seed=0)
-        play(arena, seconds=10.0)
+        play(arena, seconds=seconds)
         node = sum(psutil.Process(pid).memory_info().rss for pid in arena.simulator.pids)
         used[matches] = node + psutil.Process().memory_info().rss - before
         arena.close()
@@ -238,7 +238,8 @@ def whole_pipe(*, seconds: float) -> None:
 
     from sparring.games.pokemon import GAME, PokemonNetwork, PokemonSettings
     from sparring.inference import Device, InferenceEngine, NetworkPlayer
-    from sparring.rollout import Collector, EpisodeStore, everyone
+    from sparring.rollout import Collector, everyone
+    from sparring.rollout.store import EpisodeStore
 
     torch.set_num_threads(1)
     matches = 128
