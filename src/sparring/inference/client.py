@@ -248,8 +248,7 @@ class _Line:
     def __init__(self, address: str, key: ClientKey | None, timeout: float) -> None:
         self.address = address
         self._timeout = timeout
-        self._context = zmq.Context()
-        self._socket = self._context.socket(zmq.DEALER)
+        self._socket = zmq.Context.instance().socket(zmq.DEALER)
         self._socket.setsockopt(zmq.LINGER, 200)
         self._socket.setsockopt(zmq.ROUTING_ID, b"\x01" + secrets.token_bytes(16))
         self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
@@ -306,7 +305,6 @@ class _Line:
 
     def close(self) -> None:
         self._socket.close()
-        self._context.term()
 
 
 def server_status(address: str, *, key: ClientKey | None = None, timeout: float = 5.0) -> Report:
