@@ -9,6 +9,7 @@ import torch
 from sparring.core import Answers, Decisions, GameSpec
 from sparring.games.hex import GAME
 from sparring.inference import Device
+from sparring.inference.keys import ServerKey
 from sparring.inference.models import ModelSource
 from sparring.inference.server import PolicyServer, ServerSettings
 
@@ -33,10 +34,12 @@ def source(name: str = "main", seed: int = 1) -> ModelSource:
 
 
 @contextmanager
-def running(*sources: ModelSource, port: int = 0, **settings: object) -> Iterator[PolicyServer]:
+def running(
+    *sources: ModelSource, port: int = 0, key: ServerKey | None = None, **settings: object
+) -> Iterator[PolicyServer]:
     """Serves `sources` until the block ends; a server that died fails the test."""
     server = PolicyServer(
-        sources, device=CPU, settings=ServerSettings(**settings), port=port, say=lambda text: None
+        sources, device=CPU, settings=ServerSettings(**settings), port=port, key=key, say=lambda text: None
     )
     stop = Event()
     failure: list[BaseException] = []

@@ -8,6 +8,7 @@ import pytest
 from sparring.games.hex import GAME
 from sparring.inference import InferenceEngine, NetworkPlayer, RemotePlayer
 from sparring.rollout import Collector, everyone
+
 from .serving import CPU, SETTINGS, SPEC, Watched, lstm_policy, running, source
 
 MATCHES = 6

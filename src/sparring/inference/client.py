@@ -248,7 +248,7 @@ class _Line:
     def __init__(self, address: str, key: ClientKey | None, timeout: float) -> None:
         self.address = address
         self._timeout = timeout
-        self._socket = zmq.Context.instance().socket(zmq.DEALER)
+        self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.DEALER)
         self._socket.setsockopt(zmq.LINGER, 200)
         self._socket.setsockopt(zmq.ROUTING_ID, b"\x01" + secrets.token_bytes(16))
         self._socket.setsockopt(zmq.RECONNECT_IVL, 50)

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import msgspec
 import zmq
-import zmq.utils.z85
 from zmq.auth.thread import ThreadAuthenticator
 
 from sparring.core import InputError
@@ -67,8 +66,8 @@ def read_client_key(path: Path) -> ClientKey:
 def secure_server(socket: "zmq.Socket[bytes]", key: ServerKey) -> ThreadAuthenticator:
     """Makes `socket` answer only clients the key lists. Stop the returned authenticator after the socket is closed."""
     authenticator = ThreadAuthenticator(socket.context)
-    authenticator.start()
     authenticator.configure_curve_callback(domain="*", credentials_provider=_Listed(key.clients))
+    authenticator.start()
     socket.curve_server = True
     socket.curve_secretkey = key.secret.encode()
     socket.curve_publickey = key.public.encode()
@@ -101,7 +100,7 @@ class _Listed:
         self._clients = {client.encode() for client in clients}
 
     def callback(self, domain: str, key: bytes) -> bool:
-        return zmq.utils.z85.encode(key) in self._clients
+        return key in self._clients
 
 
 def _read(path: Path, kind: type[K]) -> K:
