@@ -17,7 +17,7 @@ from sparring.inference import Device
 from sparring.learn.batches import Batch, batches
 from sparring.learn.optimiser import Optimiser
 from sparring.learn.returns import generalised_advantages
-from sparring.policy import Output
+from sparring.policy import Absorbing, Output
 
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -91,6 +91,8 @@ class Ppo:
             epochs += 1
             if np.mean([entry["kl"] for entry in epoch]) > settings.stop_kl:
                 break
+        if isinstance(self.policy, Absorbing):
+            self.policy.absorb({name: self._device.tensor(rows) for name, rows in episodes.observation.items()})
         metrics = {name: float(np.mean([entry[name] for entry in seen])) for name in seen[0]}
         spread = float(np.var(target))
         metrics |= {

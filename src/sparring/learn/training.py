@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sparring.core import Array, Game, GameSpec, InputError, Resumable
+from sparring.core import Adaptive, Array, Game, GameSpec, InputError, Resumable
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import Score, built_in, evaluate
@@ -58,15 +58,16 @@ def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[
         ):
             while training.decisions < config.decisions and not interrupts.asked:
                 values = training.advance()
-                last = training.decisions >= config.decisions or interrupts.asked
-                if config.evaluation.every and training.update % config.evaluation.every == 0 and not last:
+                if config.evaluation.every and training.update % config.evaluation.every == 0:
                     scores = training.rate()
                     values |= {f"win_rate/{name}": score.rate for name, score in scores.items()}
                     training.keep_best(folder, scores)
+                training.adapt(values)
                 metrics.write(training.update, values)
-                if training.update % config.checkpoint.every == 0 or last:
+                if training.update % config.checkpoint.every == 0:
                     training.save(folder)
                 bar.update(training.decisions, training.progress_text(values))
+            training.save(folder)
         finished = training.decisions >= config.decisions
         if finished:
             scores = training.rate()
@@ -92,6 +93,7 @@ class Training:
         self._best = -1.0
         self._config = config
         self._game = game
+        self._say = say
         self._settings: Any = convert(config.settings, game.settings, where="settings")
         self._network: Any = convert(config.network, game.network, where="network")
         self.spec: GameSpec = game.spec(self._settings)
@@ -148,7 +150,14 @@ class Training:
             "failed_matches": counters.failed,
             "policy_age": float(np.mean(self.update - 1 - episodes.version)),
             **{f"share/{stage}": share for stage, share in self._stages.shares().items()},
+            **(self.arena.report() if isinstance(self.arena, Adaptive) else {}),
         }
+
+    def adapt(self, values: Mapping[str, float]) -> None:
+        """Lets a curriculum see an update's metrics."""
+        changed = self.arena.adapt(values) if isinstance(self.arena, Adaptive) else None
+        if changed is not None:
+            self._say(changed)
 
     def progress_text(self, values: Mapping[str, float]) -> str:
         """What the progress line says after an update."""
@@ -165,6 +174,8 @@ class Training:
             for number, name in enumerate(settings.opponents):
                 seed = self._config.seed + 1_000_003 * (number + 1) + self.update
                 arena = self._game.arena(self._settings, matches=min(settings.matches, self._config.matches), seed=seed)
+                if isinstance(arena, Adaptive) and isinstance(self.arena, Adaptive):
+                    arena.stand_at(self.arena.standing())
                 engine = InferenceEngine(
                     self.spec, slots=arena.matches * self.spec.seats, device=self._device, seed=seed
                 )
@@ -205,6 +216,7 @@ class Training:
                     "best": self._best,
                     "learner": values,
                     "engine_rng": self.engine.rng.bit_generator.state,
+                    "arena": self.arena.standing() if isinstance(self.arena, Adaptive) else {},
                 },
                 learner={**tensors, "torch_rng": torch.get_rng_state()},
                 playing=self._playing(),
@@ -221,6 +233,8 @@ class Training:
         self.algorithm.learner.load(tensors, state.values["learner"])
         self.engine.swap(POLICY, self.algorithm.learner.policy.state_dict(), version=self.update)
         self.engine.rng.bit_generator.state = state.values["engine_rng"]
+        if isinstance(self.arena, Adaptive):
+            self.arena.stand_at(state.values["arena"])
         if state.playing and isinstance(self.arena, Resumable):
             self.arena.restore(_part(state.playing, "arena/"))
             self.collector.restore(_part(state.playing, "collector/"))

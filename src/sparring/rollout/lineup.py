@@ -19,11 +19,15 @@ def everyone(player: int, seats: int) -> Lineup:
 
 
 def taking_turns(players: Sequence[int], seats: int) -> Lineup:
-    """Players in seat order, shifted by one seat each match, so that everyone plays every seat equally often."""
-    order = np.resize(np.asarray(players, np.int32), seats)
+    """Each player in an equal block of seats (a team, where there are more seats than players).
+
+    Blocks move on by one each match, so that everyone plays every side equally often.
+    """
+    block = seats // len(players)
+    order = np.repeat(np.asarray(players, np.int32), block)
 
     def lineup(serials: NDArray[np.int64]) -> NDArray[np.int32]:
-        shift = serials[:, None] + np.arange(seats)
+        shift = serials[:, None] * block + np.arange(seats)
         seated: NDArray[np.int32] = order[shift % seats]
         return seated
 
