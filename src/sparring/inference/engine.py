@@ -121,7 +121,14 @@ class InferenceEngine:
         slots = decisions.slots(self.spec)
         if isinstance(policy, str):
             return self.answer_at(
-                policy, decisions, slots=slots, uniform=uniform, temperature=temperature, keep_policy=keep_policy
+                policy,
+                decisions.observation,
+                decisions.legal,
+                first=decisions.first,
+                slots=slots,
+                uniform=uniform,
+                temperature=temperature,
+                keep_policy=keep_policy,
             )
         answers = Answers(
             action=np.empty(len(decisions), np.int32),
@@ -134,7 +141,9 @@ class InferenceEngine:
             rows = np.flatnonzero(policy == number)
             part = self.answer_at(
                 names[number],
-                decisions.take(rows),
+                {name: array[rows] for name, array in decisions.observation.items()},
+                decisions.legal[rows],
+                first=decisions.first[rows],
                 slots=slots[rows],
                 uniform=uniform[rows],
                 temperature=temperature,
@@ -154,8 +163,10 @@ class InferenceEngine:
     def answer_at(
         self,
         policy: str,
-        decisions: Decisions,
+        observation: Mapping[str, Array],
+        legal: NDArray[np.bool_],
         *,
+        first: NDArray[np.bool_],
         slots: NDArray[np.intp],
         uniform: NDArray[np.float32],
         temperature: float | NDArray[np.float32] = 1.0,
@@ -168,18 +179,17 @@ class InferenceEngine:
         `temperature` may differ by row, `float32[k]`.
         """
         served = self._served[policy]
-        rows = len(decisions)
+        rows = len(legal)
         with self._lock, torch.inference_mode(), self.device.autocast():
             start = perf_counter()
             slot_index = self.device.tensor(slots)
             memory: Memory = {}
             if served.memory:
-                fresh = self.device.tensor(decisions.first)
+                fresh = self.device.tensor(first)
                 memory = {key: _reset(slab[slot_index], fresh) for key, slab in served.memory.items()}
-            output = self._forward(policy, served, decisions.observation, decisions.legal, memory)
-            legal = self.device.tensor(decisions.legal)
+            output = self._forward(policy, served, observation, legal, memory)
             logits = output.logits[:rows].float()
-            log_probs, action = self._draw(logits, legal, self.device.tensor(uniform), temperature)
+            log_probs, action = self._draw(logits, self.device.tensor(legal), self.device.tensor(uniform), temperature)
             for key, slab in served.memory.items():
                 slab[slot_index] = output.memory[key][:rows].to(slab.dtype)
             answers = Answers(
