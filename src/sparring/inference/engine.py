@@ -104,6 +104,10 @@ class InferenceEngine:
             served.module.load_state_dict(weights)
             served.version = version
 
+    def weights(self, name: str) -> dict[str, Tensor]:
+        """Copies of the weights that answer now."""
+        return {key: tensor.detach().clone() for key, tensor in self._served[name].module.state_dict().items()}
+
     def answer(
         self,
         decisions: Decisions,

@@ -11,6 +11,7 @@ from msgspec import Meta
 from sparring.core import Game, InputError, game_names, load_game
 from sparring.core.settings import apply_overrides, convert
 from sparring.inference.device import DeviceName, DtypeName
+from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.ppo import PpoSettings
 
 Count = Annotated[int, Meta(ge=1)]
@@ -42,7 +43,9 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The game's rule options."""
     network: dict[str, Any] = {}
     """The network's size options."""
-    learner: PpoSettings
+    learner: PpoSettings | AlphaZeroSettings
+    init: str | None = None
+    """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
     decisions: Count = 1_000_000
     """Decisions to train on in all."""
     matches: Count = 512
