@@ -37,6 +37,8 @@ class Algorithm:
     segment: int = 0
     cut: int = 0
     keep_policy: bool = False
+    exact: bool = True
+    """Whether the learner compares its own probabilities with those played, so that only torch may play them."""
     gate: GateSettings | None = None
     """The trial new weights must pass before they play; None: they play at once."""
 
@@ -82,6 +84,7 @@ def _alphazero(
         player=player,
         rows=settings.rows,
         keep_policy=True,
+        exact=False,
         gate=settings.gate if settings.gate.every else None,
     )
 

@@ -109,6 +109,7 @@ class Training:
             slots=config.matches * self.spec.seats,
             device=self._device,
             seed=config.seed,
+            backend="torch" if self.algorithm.exact and config.backend == "auto" else config.backend,
             compiled=config.compiled,
             say=say,
         )
