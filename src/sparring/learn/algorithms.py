@@ -6,12 +6,13 @@ from typing import Protocol, runtime_checkable
 
 from torch import nn
 
-from sparring.core import ForwardModel, GameSpec, InputError, Player, load_game
+from sparring.core import GameSpec, Player
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings, GateSettings
 from sparring.learn.learner import Learner
 from sparring.learn.ppo import Ppo, PpoSettings
-from sparring.search import Evaluator, SearchPlayer, Symmetric
+from sparring.search import SearchPlayer, Symmetric
+from sparring.search.seating import forward_model, search_player
 
 LearnerSettings = PpoSettings | AlphaZeroSettings
 
@@ -63,20 +64,17 @@ def _alphazero(
     settings: AlphaZeroSettings, policy: nn.Module, *, spec: GameSpec, device: Device, seed: int
 ) -> Algorithm:
     model = forward_model(spec)
-    if settings.symmetry and not isinstance(model, Symmetric):
-        raise InputError(f"learner.symmetry = true: {spec.game} has no mirror images; only false is allowed")
 
     def player(engine: InferenceEngine, name: str) -> SearchPlayer:
-        evaluator = Evaluator(
-            model,
-            lambda observation, legal: engine.evaluate(name, observation, legal),
-            actions=spec.actions,
-            cache=settings.cache,
+        return search_player(
+            engine,
+            name,
+            settings.search,
+            play=settings.play,
+            seed=seed,
             symmetry=settings.symmetry,
-            version=lambda: engine.policies[name],
+            cache=settings.cache,
         )
-        matches = engine.slots // spec.seats
-        return SearchPlayer(evaluator, settings.search, play=settings.play, matches=matches, seed=seed)
 
     image = model.symmetry if isinstance(model, Symmetric) else None
     return Algorithm(
@@ -87,11 +85,3 @@ def _alphazero(
         exact=False,
         gate=settings.gate if settings.gate.every else None,
     )
-
-
-def forward_model(spec: GameSpec) -> ForwardModel:
-    """The forward model of the game that `spec` describes; raises `InputError` if it has none."""
-    model = load_game(spec.game).model(spec)
-    if model is None:
-        raise InputError(f"{spec.game} has no forward model, so nothing can be searched in it")
-    return model
