@@ -10,7 +10,7 @@ train: $(READY)  ## train an agent by self-play and rate it, about three minutes
 	$(BIN)/sparring train hex-quick
 
 test: lint  ## the tests, without the slow ones
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-all: lint  ## every test
 	$(BIN)/pytest -m "slow or not slow" --timeout 7200

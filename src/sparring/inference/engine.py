@@ -120,7 +120,9 @@ class InferenceEngine:
         uniform = self._rng.random(len(decisions), np.float32)
         slots = decisions.slots(self.spec)
         if isinstance(policy, str):
-            return self._answer_group(policy, decisions, slots, uniform, temperature, keep_policy)
+            return self.answer_at(
+                policy, decisions, slots=slots, uniform=uniform, temperature=temperature, keep_policy=keep_policy
+            )
         answers = Answers(
             action=np.empty(len(decisions), np.int32),
             log_prob=np.empty(len(decisions), np.float32),
@@ -130,8 +132,13 @@ class InferenceEngine:
         names = list(self._served)
         for number in np.unique(policy):
             rows = np.flatnonzero(policy == number)
-            part = self._answer_group(
-                names[number], decisions.take(rows), slots[rows], uniform[rows], temperature, keep_policy
+            part = self.answer_at(
+                names[number],
+                decisions.take(rows),
+                slots=slots[rows],
+                uniform=uniform[rows],
+                temperature=temperature,
+                keep_policy=keep_policy,
             )
             pieces: list[tuple[Array | None, Array | None]] = [
                 (answers.action, part.action),
@@ -143,6 +150,50 @@ class InferenceEngine:
                 if whole is not None:
                     whole[rows] = piece
         return answers
+
+    def answer_at(
+        self,
+        policy: str,
+        decisions: Decisions,
+        *,
+        slots: NDArray[np.intp],
+        uniform: NDArray[np.float32],
+        temperature: float | NDArray[np.float32] = 1.0,
+        keep_policy: bool = False,
+    ) -> Answers:
+        """`answer` where the caller says which memory slot each row has and brings its random draws.
+
+        A policy server's clients number their matches alike, so the server maps them to slots of its own; and a
+        client that brings `uniform: float32[k]` in [0, 1) gets the same actions however rows are batched.
+        `temperature` may differ by row, `float32[k]`.
+        """
+        served = self._served[policy]
+        rows = len(decisions)
+        with self._lock, torch.inference_mode(), self.device.autocast():
+            start = perf_counter()
+            slot_index = self.device.tensor(slots)
+            memory: Memory = {}
+            if served.memory:
+                fresh = self.device.tensor(decisions.first)
+                memory = {key: _reset(slab[slot_index], fresh) for key, slab in served.memory.items()}
+            output = self._forward(policy, served, decisions.observation, decisions.legal, memory)
+            legal = self.device.tensor(decisions.legal)
+            logits = output.logits[:rows].float()
+            log_probs, action = self._draw(logits, legal, self.device.tensor(uniform), temperature)
+            for key, slab in served.memory.items():
+                slab[slot_index] = output.memory[key][:rows].to(slab.dtype)
+            answers = Answers(
+                action=to_numpy(action).astype(np.int32),
+                log_prob=to_numpy(log_probs.gather(-1, action.unsqueeze(-1)).squeeze(-1)),
+                value=to_numpy(output.value[:rows]),
+                policy=to_numpy(log_probs.exp()) if keep_policy else None,
+            )
+            self._count(rows, perf_counter() - start)
+        return answers
+
+    def has_memory(self, policy: str) -> bool:
+        """Whether the policy carries anything from one decision to the next."""
+        return bool(self._served[policy].memory)
 
     def evaluate(
         self, policy: str, observation: Mapping[str, Array], legal: NDArray[np.bool_]
@@ -188,44 +239,19 @@ class InferenceEngine:
         """The source of the action draws."""
         return self._rng
 
-    def _answer_group(
-        self,
-        name: str,
-        decisions: Decisions,
-        slots: NDArray[np.intp],
-        uniform: NDArray[np.float32],
-        temperature: float,
-        keep_policy: bool,
-    ) -> Answers:
-        served = self._served[name]
-        rows = len(decisions)
-        with self._lock, torch.inference_mode(), self.device.autocast():
-            start = perf_counter()
-            slot_index = self.device.tensor(slots)
-            memory: Memory = {}
-            if served.memory:
-                fresh = self.device.tensor(decisions.first)
-                memory = {key: _reset(slab[slot_index], fresh) for key, slab in served.memory.items()}
-            output = self._forward(name, served, decisions.observation, decisions.legal, memory)
-            for key, slab in served.memory.items():
-                slab[slot_index] = output.memory[key][:rows].to(slab.dtype)
-            legal = self.device.tensor(decisions.legal)
-            logits = output.logits[:rows].float()
-            if temperature not in (0.0, 1.0):
-                logits = logits / temperature
-            log_probs = masked_log_softmax(logits, legal, xp=torch)
-            if temperature == 0.0:
-                action = log_probs.argmax(-1)
-            else:
-                action = sample(log_probs, self.device.tensor(uniform), xp=torch)
-            answers = Answers(
-                action=to_numpy(action).astype(np.int32),
-                log_prob=to_numpy(log_probs.gather(-1, action.unsqueeze(-1)).squeeze(-1)),
-                value=to_numpy(output.value[:rows]),
-                policy=to_numpy(log_probs.exp()) if keep_policy else None,
-            )
-            self._count(rows, perf_counter() - start)
-        return answers
+    def _draw(
+        self, logits: Tensor, legal: Tensor, uniform: Tensor, temperature: float | NDArray[np.float32]
+    ) -> tuple[Tensor, Tensor]:
+        """Log-probabilities `[k, actions]` at the temperature, and an action `[k]` from each row."""
+        if isinstance(temperature, np.ndarray):
+            likeliest = self.device.tensor(temperature == 0)
+            scale = self.device.tensor(np.where(temperature == 0, np.float32(1), temperature))
+            log_probs = masked_log_softmax(logits / scale.unsqueeze(-1), legal, xp=torch)
+            return log_probs, torch.where(likeliest, log_probs.argmax(-1), sample(log_probs, uniform, xp=torch))
+        if temperature not in (0.0, 1.0):
+            logits = logits / temperature
+        log_probs = masked_log_softmax(logits, legal, xp=torch)
+        return log_probs, log_probs.argmax(-1) if temperature == 0.0 else sample(log_probs, uniform, xp=torch)
 
     def _forward(
         self, name: str, served: _Served, observation: Mapping[str, Array], legal: NDArray[np.bool_], memory: Memory

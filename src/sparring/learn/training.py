@@ -58,16 +58,16 @@ def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[
         ):
             while training.decisions < config.decisions and not interrupts.asked:
                 values = training.advance()
-                last = training.decisions >= config.decisions or interrupts.asked
-                if config.evaluation.every and training.update % config.evaluation.every == 0 and not last:
+                if config.evaluation.every and training.update % config.evaluation.every == 0:
                     scores = training.rate()
                     values |= {f"win_rate/{name}": score.rate for name, score in scores.items()}
                     training.keep_best(folder, scores)
                 training.adapt(values)
                 metrics.write(training.update, values)
-                if training.update % config.checkpoint.every == 0 or last:
+                if training.update % config.checkpoint.every == 0:
                     training.save(folder)
                 bar.update(training.decisions, training.progress_text(values))
+            training.save(folder)
         finished = training.decisions >= config.decisions
         if finished:
             scores = training.rate()

@@ -41,6 +41,7 @@ class ProgressLine:
 
     def update(self, done: float, detail: str) -> None:
         """Shows that `done` of the total is finished."""
+        done = min(done, self._total)
         self._bar.update(self._task, completed=done, detail=detail)
         now = monotonic()
         if not self._live and (now - self._last_plain >= _PLAIN_SECONDS or done >= self._total):

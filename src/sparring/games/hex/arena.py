@@ -56,9 +56,9 @@ class HexArena:
             first=np.zeros(matches, np.bool_),
         )
         self._planes = self._rows.observation["planes"].reshape(matches, 2, cells)
-        self._stack = np.zeros(cells, np.int32)
+        self._scratch = np.zeros(cells, np.int32)
         s = self._slots
-        begin(s["state"], s["seat"], s["moves"], s["history"], s["stream"], self._stack, *self._rules)
+        begin(s["state"], s["seat"], s["moves"], s["history"], s["stream"], self._scratch, *self._rules)
 
     @property
     def _rules(self) -> tuple[int, bool, int]:
@@ -121,7 +121,7 @@ class HexArena:
             s["counts"],
             match,
             action,
-            self._stack,
+            self._scratch,
             *self._rules,
         )
 

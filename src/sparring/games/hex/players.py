@@ -1,8 +1,8 @@
 """The built-in heuristic: `path`, which looks one move ahead and compares shortest paths.
 
 A seat's distance is the number of stones it still needs to connect its edges. `path` plays the move after which
-the other's distance exceeds its own by most, wins when it can, blocks when it must, and among equals prefers to
-save a bridge that was cut into.
+the other's distance exceeds its own by most, wins when it can and blocks when it must. A bonus for
+saving bridges that were cut into was measured and won no more matches, so there is none.
 """
 
 from typing import Any
@@ -49,14 +49,13 @@ class PathPlayer:
 
 
 def neighbours(size: int) -> NDArray[np.int32]:
-    """`int32[cells, 6]` the cells around each, in order; off the board -1 (top or bottom) or -2 (left or right)."""
+    """`int32[cells, 6]` the cells around each; -1 off the board."""
     row, column = np.divmod(np.arange(size * size), size)
     table = np.empty((size * size, 6), np.int32)
     for side, (down, right) in enumerate(((-1, 0), (-1, 1), (0, 1), (1, 0), (1, -1), (0, -1))):
         r, c = row + down, column + right
-        table[:, side] = r * size + c
-        table[(c < 0) | (c >= size), side] = -2
-        table[(r < 0) | (r >= size), side] = -1
+        on_board = (r >= 0) & (r < size) & (c >= 0) & (c < size)
+        table[:, side] = np.where(on_board, r * size + c, -1)
     return table
 
 
@@ -92,7 +91,7 @@ def _choose(planes: Any, size: int, beside: Any, uniform: Any, action: Any) -> N
                 other[mirrored] = -1
                 other_after = _distances(other, size, beside, False, detour, stacks)
                 other[mirrored] = 1
-            score[cell] = 2 * (other_after - own_after) + _saves_bridge(mine, theirs, beside[cell])
+            score[cell] = other_after - own_after
             if own_after == 0:
                 score[cell] += _DECIDED
             elif other_after <= 1:
@@ -161,18 +160,3 @@ def _distances(cost: Any, size: int, beside: Any, from_far: bool, distance: Any,
     for cell in range(end, end + size):
         shortest = min(shortest, distance[cell])
     return shortest
-
-
-@njit(cache=True, nogil=True)
-def _saves_bridge(mine: Any, theirs: Any, around: Any) -> int:
-    """1 if the cell joins two of the mover's stones (or its edge) whose other common neighbour the other has taken."""
-    for side in range(6):
-        a, cut, b = around[side], around[(side + 1) % 6], around[(side + 2) % 6]
-        if (
-            (a == -1 or (a >= 0 and mine[a]))
-            and (b == -1 or (b >= 0 and mine[b]))
-            and not (a == -1 and b == -1)
-            and (cut >= 0 and theirs[cut])
-        ):
-            return 1
-    return 0

@@ -46,17 +46,17 @@ def is_legal(state: Any, action: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def play(state: Any, size: int, action: int, stack: Any) -> bool:
+def play(state: Any, size: int, action: int, scratch: Any) -> bool:
     """Plays a legal `action` and turns the state to the other seat; true if the mover has won.
 
-    `stack: int32[cells]` is scratch space.
+    `scratch: int32[cells]` is space to work in.
     """
     cells = size * size
     if action == cells:
         state[cells] = PLAY
         return False
-    won = _place(state, size, action, stack)
-    _turn(state, size)
+    won = _place(state, size, action, scratch)
+    _turn(state, size, scratch)
     if won:
         state[cells] = LOST
     else:
@@ -65,7 +65,7 @@ def play(state: Any, size: int, action: int, stack: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _place(state: Any, size: int, cell: int, stack: Any) -> bool:
+def _place(state: Any, size: int, cell: int, scratch: Any) -> bool:
     """Puts the mover's stone on an empty cell and links it; true if it connects top and bottom."""
     row, column = divmod(cell, size)
     links = 0
@@ -81,25 +81,25 @@ def _place(state: Any, size: int, cell: int, stack: Any) -> bool:
     if links == LINKS:
         return True
     if links:
-        _spread(state, size, cell, stack)
+        _spread(state, size, cell, scratch)
     return False
 
 
 @njit(cache=True, nogil=True)
-def _spread(state: Any, size: int, cell: int, stack: Any) -> None:
+def _spread(state: Any, size: int, cell: int, scratch: Any) -> None:
     """Gives the links of `cell` to every stone of its group."""
     value = state[cell]
-    stack[0] = cell
+    scratch[0] = cell
     depth = 1
     while depth:
         depth -= 1
-        here = stack[depth]
+        here = scratch[depth]
         row, column = divmod(here, size)
         for side in range(6):
             beside = neighbour(size, here, row, column, side)
             if beside >= 0 and state[beside] & COLOUR == value & COLOUR and state[beside] | value != state[beside]:
                 state[beside] |= value
-                stack[depth] = beside
+                scratch[depth] = beside
                 depth += 1
 
 
@@ -120,14 +120,14 @@ def neighbour(size: int, cell: int, row: int, column: int, side: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _turn(state: Any, size: int) -> None:
+def _turn(state: Any, size: int, scratch: Any) -> None:
     """Shows the board from the other seat: mirrored across the diagonal, colours exchanged."""
+    for cell in range(size * size):
+        value = state[cell]
+        scratch[cell] = value & LINKS | (value & MINE) << 1 | (value & OTHERS) >> 1
     for row in range(size):
-        for column in range(row, size):
-            here, there = row * size + column, column * size + row
-            a, b = state[here], state[there]
-            state[here] = b ^ COLOUR if b else b
-            state[there] = a ^ COLOUR if a else a
+        for column in range(size):
+            state[row * size + column] = scratch[column * size + row]
 
 
 @njit(cache=True, nogil=True)
@@ -153,7 +153,7 @@ def show_legal(state: Any, legal: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def read(planes: Any, size: int, swap: bool, swap_open: bool, state: Any, stack: Any) -> None:
+def read(planes: Any, size: int, swap: bool, swap_open: bool, state: Any, scratch: Any) -> None:
     """Writes the state that `planes: uint8[2, cells]` show; the reverse of `show_planes`."""
     cells = size * size
     stones = 0
@@ -161,10 +161,10 @@ def read(planes: Any, size: int, swap: bool, swap_open: bool, state: Any, stack:
         state[cell] = MINE if planes[0, cell] else (OTHERS if planes[1, cell] else 0)
         stones += state[cell] != 0
     for step in range(size):
-        _link(state, size, step, MINE, NEAR, stack)
-        _link(state, size, cells - size + step, MINE, FAR, stack)
-        _link(state, size, step * size, OTHERS, NEAR, stack)
-        _link(state, size, step * size + size - 1, OTHERS, FAR, stack)
+        _link(state, size, step, MINE, NEAR, scratch)
+        _link(state, size, cells - size + step, MINE, FAR, scratch)
+        _link(state, size, step * size, OTHERS, NEAR, scratch)
+        _link(state, size, step * size + size - 1, OTHERS, FAR, scratch)
     state[cells] = PLAY
     if swap and stones == 0:
         state[cells] = EMPTY
@@ -177,10 +177,10 @@ def read(planes: Any, size: int, swap: bool, swap_open: bool, state: Any, stack:
 
 
 @njit(cache=True, nogil=True)
-def _link(state: Any, size: int, cell: int, colour: int, link: int, stack: Any) -> None:
+def _link(state: Any, size: int, cell: int, colour: int, link: int, scratch: Any) -> None:
     if state[cell] & COLOUR == colour and not state[cell] & link:
         state[cell] |= link
-        _spread(state, size, cell, stack)
+        _spread(state, size, cell, scratch)
 
 
 @njit(cache=True, nogil=True)
@@ -204,7 +204,7 @@ def begin_match(
     moves: Any,
     history: Any,
     stream: Any,
-    stack: Any,
+    scratch: Any,
     size: int,
     swap: bool,
     opening: int,
@@ -220,18 +220,18 @@ def begin_match(
                 break
             cell += state[match, other] != 0
         history[match, move] = cell if move % 2 == 0 else cell % size * size + cell // size
-        play(state[match], size, cell, stack)
+        play(state[match], size, cell, scratch)
     seat[match] = opening % 2
     moves[match] = opening
 
 
 @njit(cache=True, nogil=True)
 def begin(
-    state: Any, seat: Any, moves: Any, history: Any, stream: Any, stack: Any, size: int, swap: bool, opening: int
+    state: Any, seat: Any, moves: Any, history: Any, stream: Any, scratch: Any, size: int, swap: bool, opening: int
 ) -> None:
     """Starts a match in every slot."""
     for match in range(len(state)):
-        begin_match(state, seat, moves, history, stream, stack, size, swap, opening, match)
+        begin_match(state, seat, moves, history, stream, scratch, size, swap, opening, match)
 
 
 @njit(cache=True, nogil=True)
@@ -295,7 +295,7 @@ def step(
     counts: Any,
     row_match: Any,
     action: Any,
-    stack: Any,
+    scratch: Any,
     size: int,
     swap: bool,
     opening: int,
@@ -309,13 +309,13 @@ def step(
         history[match, moves[match]] = absolute
         moves[match] += 1
         status[match] = READY
-        if play(state[match], size, move, stack):
+        if play(state[match], size, move, scratch):
             ended[counts[0]] = match
             winner[counts[0]] = mover
             counts[0] += 1
             last_moves[match] = moves[match]
             last_history[match] = history[match]
-            begin_match(state, seat, moves, history, stream, stack, size, swap, opening, match)
+            begin_match(state, seat, moves, history, stream, scratch, size, swap, opening, match)
         else:
             seat[match] = 1 - mover
 
@@ -326,9 +326,9 @@ def step(
 @njit(cache=True, nogil=True)
 def read_rows(planes: Any, size: int, swap: bool, legal: Any, states: Any) -> None:
     """`read` for k rows; the mask says where the swap is open."""
-    stack = np.empty(size * size, np.int32)
+    scratch = np.empty(size * size, np.int32)
     for row in range(len(states)):
-        read(planes[row], size, swap, swap and legal[row, size * size], states[row], stack)
+        read(planes[row], size, swap, swap and legal[row, size * size], states[row], scratch)
 
 
 @njit(cache=True, nogil=True)
@@ -348,11 +348,11 @@ def planes_rows(states: Any, planes: Any) -> None:
 @njit(cache=True, nogil=True)
 def play_rows(states: Any, size: int, actions: Any) -> int:
     """Plays one action in each state; returns -1, or the first row whose action is refused."""
-    stack = np.empty(size * size, np.int32)
+    scratch = np.empty(size * size, np.int32)
     for row in range(len(states)):
         if not is_legal(states[row], actions[row]):
             return row
-        play(states[row], size, actions[row], stack)
+        play(states[row], size, actions[row], scratch)
     return -1
 
 
