@@ -65,8 +65,10 @@ def export_bundle(policy: RocketPolicy, spec: GameSpec, folder: Path) -> None:
     with torch.no_grad():
         traced = torch.jit.trace(wrapped, examples, check_trace=False)  # type: ignore[no-untyped-call]
     script = BytesIO()
-    torch.jit.save(traced, script)  # type: ignore[no-untyped-call]
-    write_folder(folder, {POLICY: script.getvalue(), BUNDLE: (json.dumps(_bundle(spec, memory), indent=1) + "\n").encode()})
+    torch.jit.save(traced, script)
+    write_folder(
+        folder, {POLICY: script.getvalue(), BUNDLE: (json.dumps(_bundle(spec, memory), indent=1) + "\n").encode()}
+    )
 
 
 def _bundle(spec: GameSpec, memory: dict[str, Tensor]) -> dict[str, Any]:
@@ -77,7 +79,9 @@ def _bundle(spec: GameSpec, memory: dict[str, Tensor]) -> dict[str, Any]:
         "observation": {
             "kind": settings["observation"],
             "room": settings["room"],
-            "fields": [{"name": name, "shape": list(spec.observation[name].shape)} for name in sorted(spec.observation)],
+            "fields": [
+                {"name": name, "shape": list(spec.observation[name].shape)} for name in sorted(spec.observation)
+            ],
         },
         "controls": list(CONTROLS),
         "actions": action_table(str(settings["actions"])).tolist(),

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, InputError, Player
+from sparring.core import Array, Decisions, InputError, Player
+from sparring.core.files import write_file
 from sparring.games.rocket import field
 from sparring.games.rocket.arena import FieldView, RocketArena
 
@@ -57,30 +59,40 @@ def record(
     orange: Player,
     *,
     names: tuple[str, str],
+    matches: int = 1,
     each: Callable[[FieldView], None] | None = None,
-) -> Recording:
-    """Plays one match on a fresh arena of one match. `each` is called with every frame: a live stream."""
+) -> list[Recording]:
+    """Plays matches one after the other on a fresh arena of one. `each` is called with every frame: a live stream."""
     if arena.matches != 1:
         raise InputError(f"a recording needs an arena of 1 match, not {arena.matches}")
+    recordings: list[Recording] = []
     frames: list[FieldView] = []
-    room = arena.spec.seats // 2
     paid = np.zeros(arena.spec.seats, np.float32)
+    seats = np.empty(0, np.int32)
     while True:
         decisions, results = arena.wait()
         if len(results):
             paid += results.reward[0]
-            outcome = float(results.outcome[0, 0])
-            break
+            recordings.append(_recording(arena, names, frames, paid[seats], float(results.outcome[0, 0])))
+            frames, paid = [], np.zeros_like(paid)
+            if len(recordings) == matches:
+                return recordings
         paid[decisions.seat] += decisions.reward
         frames.append(arena.look(0))
         if each is not None:
             each(frames[-1])
-        actions = np.empty(len(decisions), np.int32)
-        for player, side in ((blue, decisions.seat < room), (orange, decisions.seat >= room)):
-            rows = np.flatnonzero(side)
-            actions[rows] = player.act(decisions.take(rows)).action
         seats = decisions.seat.copy()
-        arena.act(decisions, actions)
+        arena.act(decisions, _actions(decisions, blue, orange, arena.spec.seats // 2))
+
+
+def best_for_blue(recordings: list[Recording]) -> Recording:
+    """The match that paid the blue cars most."""
+    return max(recordings, key=lambda recording: float(recording.reward[~recording.orange].sum()))
+
+
+def _recording(
+    arena: RocketArena, names: tuple[str, str], frames: list[FieldView], reward: Floats, outcome: float
+) -> Recording:
     cars = np.stack([frame.cars for frame in frames])
     goals = np.array([frame.goals for frame in frames], np.int32)
     if outcome != 0 and goals[-1, 0] == goals[-1, 1]:
@@ -96,9 +108,36 @@ def record(
         demolished=cars[..., field.DEMO_SECONDS] > 0,
         orange=frames[0].orange,
         goals=goals,
-        reward=paid[seats],
+        reward=reward,
         outcome=outcome,
     )
+
+
+def _actions(decisions: Decisions, blue: Player, orange: Player, room: int) -> NDArray[np.int32]:
+    actions = np.empty(len(decisions), np.int32)
+    for player, side in ((blue, decisions.seat < room), (orange, decisions.seat >= room)):
+        rows = np.flatnonzero(side)
+        actions[rows] = player.act(decisions.take(rows)).action
+    return actions
+
+
+def summary(recording: Recording) -> str:
+    """The result in one line."""
+    blue, orange = recording.goals[-1].tolist()
+    touches = recording.touched.sum(axis=0)
+    sides = [int(touches[recording.orange == side].sum()) for side in (False, True)]
+    seconds = len(recording.ball) * recording.seconds_a_frame
+    first, second = recording.names
+    return f"{first} {blue} : {orange} {second} after {seconds:.0f} s, touches {sides[0]} : {sides[1]}"
+
+
+def write_recording(recording: Recording, page: Path, picture: Path | None) -> list[Path]:
+    """Writes the page, and the picture if one is wanted; returns what was written."""
+    write_file(page, html_page(recording).encode())
+    if picture is None:
+        return [page]
+    write_file(picture, animated_picture(recording))
+    return [page, picture]
 
 
 def html_page(recording: Recording) -> str:
