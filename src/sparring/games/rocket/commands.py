@@ -7,7 +7,7 @@ import typer
 
 from sparring.cli.app import app, console, say
 from sparring.cli.options import EXTRA, game_settings
-from sparring.core import InputError
+from sparring.core import InputError, load_game
 
 watch = typer.Typer(help="See a match.", no_args_is_help=True)
 app.add_typer(watch, name="watch")
