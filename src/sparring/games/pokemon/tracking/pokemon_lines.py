@@ -145,6 +145,7 @@ def on_switch(view: View, parts: list[str]) -> None:
     if side == 1 or not view.requests:  # the own looks may be an illusion; requests tell
         view.describe(row, parts[3])
     view.set_condition(row, parts[4])
+    view.floats[view.pokemon(row) + PokemonColumn.TOXIC_TURNS] = 0.0
     if view.generation == 5:  # sleep starts over
         view.floats[view.pokemon(row) + PokemonColumn.SLEEP_TURNS] = 0.0
     if heals:  # only an illusion had gone down

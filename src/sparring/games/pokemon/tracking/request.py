@@ -209,6 +209,8 @@ def _write_moves(view: View, place: int, names: list[str], asked: dict[str, Any]
     number_at, own_number = view.place_move_ids(place), view.move_ids(row)
     listed = asked["moves"] if asked else None
     whole = listed is not None and len(listed) == len(names) and "pp" in listed[0]
+    for index in range(len(names), MOVES):
+        ids[number_at + index] = 0
     for index, name in enumerate(names[:MOVES]):
         number = tables.move(name)
         if ids[number_at] != number:

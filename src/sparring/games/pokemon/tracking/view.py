@@ -466,8 +466,13 @@ class View:
                 value = self.floats[start + column]
                 if value or start + column in self.timers:
                     kept.append((start + column, value, self.timers.get(start + column)))
+        blocked = self.blocked_by.copy() if passing == "all" and self.generation < 5 else []
         self.leave(place)
         self.enter(place, row)
+        for other, blocker in enumerate(blocked):  # before generation 5, blocking is handed on as well
+            if blocker >= 0 and place in (other, blocker):
+                self.blocked_by[other] = blocker
+                self.floats[_ACTIVE + other * _ACTIVE_WIDTH + ActiveColumn.BLOCKED] = 1.0
         for index, value, step in kept:
             self.floats[index] = value
             if step is not None:
