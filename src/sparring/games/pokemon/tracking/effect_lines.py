@@ -42,6 +42,11 @@ _FUTURE_TURNS = 3
 
 
 # Volatile effects.
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_A_ACTIVE_TURNS = int(ActiveColumn.ACTIVE_TURNS)
+_F_TURN = int(FieldColumn.TURN)
+_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
+_PI_STATUS = int(PokemonId.STATUS)
 
 
 def on_start(view: View, parts: list[str]) -> None:
@@ -464,8 +469,8 @@ def on_upkeep(view: View, parts: list[str]) -> None:
         floats[index] = 0.0
     view.turn_flags.clear()
     for row in view.active:
-        if row >= 0 and view.ids[view.pokemon_ids(row) + PokemonId.STATUS] == Status.TOXIC:
-            index = view.pokemon(row) + PokemonColumn.TOXIC_TURNS
+        if row >= 0 and view.ids[view.pokemon_ids(row) + _PI_STATUS] == Status.TOXIC:
+            index = view.pokemon(row) + _P_TOXIC_TURNS
             floats[index] = min(15 * TURN, floats[index] + TURN)
 
 
@@ -484,11 +489,11 @@ def _end_protect_row(view: View, column: int) -> None:
 def on_turn(view: View, parts: list[str]) -> None:
     """`|turn|7`."""
     view.turn = int(parts[2])
-    view.floats[FIELD + FieldColumn.TURN] = min(1.0, view.turn / 100)
+    view.floats[FIELD + _F_TURN] = min(1.0, view.turn / 100)
     view.passing = -1
     for place in range(ACTIVES):
         if view.ids[view.place_ids(place)]:
-            index = view.place_columns(place) + ActiveColumn.ACTIVE_TURNS
+            index = view.place_columns(place) + _A_ACTIVE_TURNS
             view.floats[index] = min(1.0, view.floats[index] + 1 / TURN_SCALE)
 
 

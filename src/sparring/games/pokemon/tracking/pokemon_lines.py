@@ -45,10 +45,29 @@ _NO_PRESSURE = frozenset(
 _UNTIL_IT_ACTS = tuple(
     int(column) for column in (*SINGLE_MOVE.values(), ActiveColumn.RECHARGING, ActiveColumn.PREPARING)
 )
-_MOVE_WIDTH, _REVEALED, _ABILITY = len(MoveColumn), int(MoveColumn.REVEALED), int(ActiveId.ABILITY)
-_BORROWING = (int(ActiveColumn.TRANSFORMED), int(ActiveColumn.MIMIC))
+_MOVE_WIDTH = len(MoveColumn)
 _THEFTS = frozenset({"thief", "covet", "magician", "pickpocket"})
 _HEALED_BY_OTHERS = frozenset({"hospitality"})
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_A_ABILITY_SUPPRESSED = int(ActiveColumn.ABILITY_SUPPRESSED)
+_A_MIMIC = int(ActiveColumn.MIMIC)
+_A_TRANSFORMED = int(ActiveColumn.TRANSFORMED)
+_AI_ABILITY = int(ActiveId.ABILITY)
+_AI_LAST_MOVE = int(ActiveId.LAST_MOVE)
+_AI_PREPARED_MOVE = int(ActiveId.PREPARED_MOVE)
+_F_DOUBLES = int(FieldColumn.DOUBLES)
+_M_REVEALED = int(MoveColumn.REVEALED)
+_P_ABSENT = int(PokemonColumn.ABSENT)
+_P_FAINTED = int(PokemonColumn.FAINTED)
+_P_ITEM_LOST = int(PokemonColumn.ITEM_LOST)
+_P_KNOWN = int(PokemonColumn.KNOWN)
+_P_SEEN = int(PokemonColumn.SEEN)
+_P_SLEEP_TURNS = int(PokemonColumn.SLEEP_TURNS)
+_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
+_PI_LAST_ITEM = int(PokemonId.LAST_ITEM)
+_S_HEAL_NEXT_LEFT = int(SideColumn.HEAL_NEXT_LEFT)
+_S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
+_S_WISH_LEFT = int(SideColumn.WISH_LEFT)
 
 
 def tags(parts: list[str], start: int) -> tuple[str, str]:
@@ -68,8 +87,8 @@ def reveal(view: View, source: str, holder: int) -> None:
         view.reveal_ability(holder, view.tables.dex.abilities[source[9:]])
     elif source.startswith("item: ") and holder >= 0:
         item = view.tables.dex.items[source[6:]]
-        lost = view.floats[view.pokemon(holder) + PokemonColumn.ITEM_LOST]
-        if item != view.stolen and not (lost and view.ids[view.pokemon_ids(holder) + PokemonId.LAST_ITEM] == item):
+        lost = view.floats[view.pokemon(holder) + _P_ITEM_LOST]
+        if item != view.stolen and not (lost and view.ids[view.pokemon_ids(holder) + _PI_LAST_ITEM] == item):
             view.reveal_item(holder, item)
 
 
@@ -141,15 +160,15 @@ def on_switch(view: View, parts: list[str]) -> None:
     if view.passing == place and parts[1] == "switch":
         passing = "substitute" if view.shedding else "all"
     view.passing = -1
-    heals = view.floats[view.pokemon(row) + PokemonColumn.FAINTED]
+    heals = view.floats[view.pokemon(row) + _P_FAINTED]
     if side == 1 or not view.requests:  # the own looks may be an illusion; requests tell
         view.describe(row, parts[3])
     view.set_condition(row, parts[4])
-    view.floats[view.pokemon(row) + PokemonColumn.TOXIC_TURNS] = 0.0
+    view.floats[view.pokemon(row) + _P_TOXIC_TURNS] = 0.0
     if view.generation == 5:  # sleep starts over
-        view.floats[view.pokemon(row) + PokemonColumn.SLEEP_TURNS] = 0.0
+        view.floats[view.pokemon(row) + _P_SLEEP_TURNS] = 0.0
     if heals:  # only an illusion had gone down
-        view.floats[view.pokemon(row) + PokemonColumn.FAINTED] = 0.0
+        view.floats[view.pokemon(row) + _P_FAINTED] = 0.0
     view.switch(place, row, passing=passing)
     if side == 1:
         _absent(view)
@@ -157,13 +176,15 @@ def on_switch(view: View, parts: list[str]) -> None:
 
 def _absent(view: View) -> None:
     """Marks the foes that stayed at home, once as many as were brought have been seen."""
-    size = round(view.floats[view.side_columns(1) + SideColumn.TEAM_SIZE] * TEAM)
+    size = round(view.floats[view.side_columns(1) + _S_TEAM_SIZE] * TEAM)
+    if size == TEAM:
+        return
     starts = [view.pokemon(row) for row in range(TEAM, 2 * TEAM)]
-    seen = sum(view.floats[start + PokemonColumn.SEEN] for start in starts)
+    seen = sum(view.floats[start + _P_SEEN] for start in starts)
     if size and seen >= size:
         for start in starts:
-            if view.floats[start + PokemonColumn.KNOWN] and not view.floats[start + PokemonColumn.SEEN]:
-                view.floats[start + PokemonColumn.ABSENT] = 1.0
+            if view.floats[start + _P_KNOWN] and not view.floats[start + _P_SEEN]:
+                view.floats[start + _P_ABSENT] = 1.0
 
 
 def on_replace(view: View, parts: list[str]) -> None:
@@ -260,7 +281,7 @@ def on_heal(view: View, parts: list[str]) -> None:
     row = view.row(parts[2])
     if row < 0:
         return
-    revived = view.floats[view.pokemon(row) + PokemonColumn.FAINTED] and parse_condition(parts[3])[0]
+    revived = view.floats[view.pokemon(row) + _P_FAINTED] and parse_condition(parts[3])[0]
     view.set_condition(row, parts[3])
     if revived:
         view.count_fainted(row // TEAM, -1)
@@ -270,7 +291,7 @@ def on_heal(view: View, parts: list[str]) -> None:
             row = view.row(other)
         elif source in ("move: Wish", "move: Healing Wish", "move: Lunar Dance"):
             place = view.place(parts[2])
-            wish = SideColumn.WISH_LEFT if source == "move: Wish" else SideColumn.HEAL_NEXT_LEFT
+            wish = _S_WISH_LEFT if source == "move: Wish" else _S_HEAL_NEXT_LEFT
             view.floats[view.side_columns(place // SLOTS) + wish + place % SLOTS] = 0.0
         reveal(view, source, row)
 
@@ -579,13 +600,13 @@ def on_move(view: View, parts: list[str]) -> None:
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.active[place])
-    second_turn = ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] == move
+    second_turn = ids[view.place_ids(place) + _AI_PREPARED_MOVE] == move
     locked = source == "lockedmove" or view.locked[place] or second_turn
     _act(view, place)
     if source and not locked and tables.move(effect_id(source)) != move:
         _call(view, place, move, source, parts)
         return
-    ids[view.place_ids(place) + ActiveId.LAST_MOVE] = move
+    ids[view.place_ids(place) + _AI_LAST_MOVE] = move
     if move in tables.passing:
         view.passing = place
         view.shedding = name == "Shed Tail"
@@ -617,7 +638,7 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
     """The Pokémon at `place` has shown a move of its list and used `spent` PP of it."""
     ids, floats = view.ids, view.floats
     start, columns = view.place_move_ids(place), view.place_columns(place)
-    transformed, mimicking = (floats[columns + column] for column in _BORROWING)
+    transformed, mimicking = floats[columns + _A_TRANSFORMED], floats[columns + _A_MIMIC]
     row = view.active[place]
     if transformed or mimicking:
         index = _listed(view, start, move)
@@ -627,7 +648,7 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
             borrow_move(view, view.place_moves(place) + index * _MOVE_WIDTH, move)
         if index >= 0 and (transformed or ids[view.move_ids(row) + index] != ids[start + index]):
             at = view.place_moves(place) + index * _MOVE_WIDTH
-            floats[at + _REVEALED] = 1.0
+            floats[at + _M_REVEALED] = 1.0
             view.spend_pp(at, spent)
             if view.generation == 1 and not transformed:  # what was mimicked shares the PP of Mimic
                 view.spend_pp(view.moves(row) + index * _MOVE_WIDTH, spent)
@@ -638,7 +659,7 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
     if index < 0:
         return
     at = view.moves(row) + index * _MOVE_WIDTH
-    floats[at + _REVEALED] = 1.0
+    floats[at + _M_REVEALED] = 1.0
     if spent:
         view.spend_pp(at, spent)
     if mimicking:
@@ -670,7 +691,7 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
         return 0
     elif target and not target.startswith("["):
         aimed = [view.standing(target)]
-    elif "[notarget]" in parts or view.floats[FIELD + FieldColumn.DOUBLES]:
+    elif "[notarget]" in parts or view.floats[FIELD + _F_DOUBLES]:
         return 0
     else:
         aimed = [(1 - place // SLOTS) * SLOTS]
@@ -679,8 +700,8 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
         if (
             other >= 0
             and other // SLOTS != place // SLOTS
-            and view.ids[view.place_ids(other) + _ABILITY] == view.tables.pressure
-            and not view.floats[view.place_columns(other) + ActiveColumn.ABILITY_SUPPRESSED]
+            and view.ids[view.place_ids(other) + _AI_ABILITY] == view.tables.pressure
+            and not view.floats[view.place_columns(other) + _A_ABILITY_SUPPRESSED]
         ):
             extra += 1
     return extra
@@ -693,7 +714,7 @@ def _act(view: View, place: int) -> None:
     for column in _UNTIL_IT_ACTS:
         if floats[start + column]:
             floats[start + column] = 0.0
-            view.ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] = 0
+            view.ids[view.place_ids(place) + _AI_PREPARED_MOVE] = 0
 
 
 def on_cant(view: View, parts: list[str]) -> None:
