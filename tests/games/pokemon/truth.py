@@ -314,6 +314,7 @@ class Checker:
                 self._same(where, "last move", self._move(last), self._move(truth["lastMove"]))
 
     def _compare_side(self, where: str, columns: Any, truth: dict[str, Any], conditions: dict[str, Any]) -> None:
+        self._compare_slots(where, columns, truth)
         self._same(where, "Pokémon left", round(float(columns[SideColumn.REMAINING]) * TEAM), truth["left"])
         for id, (column, most) in SIDE_LAYERS.items():
             layers = conditions[id].get("layers", 1) if id in conditions else 0
@@ -324,6 +325,14 @@ class Checker:
             self._same(where, id, bool(columns[flag]), id in conditions)
             if id in conditions:
                 self._span(where, id, float(columns[turns]), conditions[id]["duration"], bool(item))
+
+    def _compare_slots(self, where: str, columns: Any, truth: dict[str, Any]) -> None:
+        for slot, conditions in enumerate(truth["slotConditions"]):
+            self._same(where, f"wish at {slot}", bool(columns[SideColumn.WISH_LEFT + slot]), "wish" in conditions)
+            coming = "healingwish" in conditions or "lunardance" in conditions
+            self._same(where, f"healing wish at {slot}", bool(columns[SideColumn.HEAL_NEXT_LEFT + slot]), coming)
+            future = (SideColumn.FUTURE_SIGHT_LEFT, SideColumn.FUTURE_SIGHT_RIGHT)[slot]
+            self._same(where, f"future sight at {slot}", bool(columns[future]), "futuremove" in conditions)
 
     def _span(self, where: str, what: str, ours: float, theirs: int, extendable: bool) -> None:
         """Turns left; where an unseen item may stretch them, ours may be 3 short."""
@@ -345,6 +354,7 @@ class Checker:
                 self._span(
                     where, id, float(columns[FieldColumn.TERRAIN_TURNS]), truth["terrainState"]["duration"], True
                 )
+        self._same(where, "fairylock", bool(columns[FieldColumn.FAIRY_LOCK]), "fairylock" in truth["pseudoWeather"])
         for id, (flag, turns) in ROOMS.items():
             self._same(where, id, bool(columns[flag]), id in truth["pseudoWeather"])
             if id in truth["pseudoWeather"]:

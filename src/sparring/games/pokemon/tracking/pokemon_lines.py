@@ -170,6 +170,8 @@ def on_switch(view: View, parts: list[str]) -> None:
     if heals:  # only an illusion had gone down
         view.floats[view.pokemon(row) + _P_FAINTED] = 0.0
     view.switch(place, row, passing=passing)
+    if view.generation < 8:  # Healing Wish does not wait for someone who needs it
+        view.floats[view.side_columns(side) + _S_HEAL_NEXT_LEFT + place % SLOTS] = 0.0
     if side == 1:
         _absent(view)
 
@@ -232,6 +234,9 @@ def on_faint(view: View, parts: list[str]) -> None:
     place = view.place(parts[2])
     if place >= 0:
         view.clear_place(place)
+        if view.promised == place:
+            view.floats[view.side_columns(place // SLOTS) + SideColumn.HEAL_NEXT_LEFT + place % SLOTS] = 1.0
+            view.promised = -1
 
 
 def on_swap(view: View, parts: list[str]) -> None:
@@ -293,6 +298,7 @@ def on_heal(view: View, parts: list[str]) -> None:
             place = view.place(parts[2])
             wish = _S_WISH_LEFT if source == "move: Wish" else _S_HEAL_NEXT_LEFT
             view.floats[view.side_columns(place // SLOTS) + wish + place % SLOTS] = 0.0
+            view.timers.pop(view.side_columns(place // SLOTS) + wish + place % SLOTS, None)
         reveal(view, source, row)
 
 
@@ -541,6 +547,8 @@ def on_ability(view: View, parts: list[str]) -> None:
     source, other = tags(parts, 4)
     if view.tables.dex.abilities.ids[view.ids[view.place_ids(place) + ActiveId.ABILITY]].startswith("asone"):
         return  # As One shows itself as the two abilities it is made of
+    if ability == view.tables.neutralizing_gas:
+        view.floats[FIELD + FieldColumn.NEUTRALIZING_GAS] = 1.0
     if not source:
         view.reveal_ability(view.active[place], ability)
         return
@@ -590,6 +598,7 @@ def on_move(view: View, parts: list[str]) -> None:
     if place < 0:
         return
     view.mover = place
+    view.promised = -1
     view.stolen = 0
     view.target = view.place(parts[4]) if len(parts) > 4 else -1
     tables, ids = view.tables, view.ids
@@ -607,13 +616,27 @@ def on_move(view: View, parts: list[str]) -> None:
         _call(view, place, move, source, parts)
         return
     ids[view.place_ids(place) + _AI_LAST_MOVE] = move
-    if move in tables.passing:
+    if move in tables.slot_effects:
+        _promise(view, place, move)
+    elif move in tables.passing:
         view.passing = place
         view.shedding = name == "Shed Tail"
     if move not in tables.borrowed:
         if view.generation == 1:
             locked = _spent_otherwise_in_generation_1(view, place, move, source)
         _learn(view, place, move, 0 if locked else 1 + _pressure(view, place, move, parts))
+
+
+def _promise(view: View, place: int, move: int) -> None:
+    """Wish heals whoever is at `place` next turn, Healing Wish and Lunar Dance whoever comes there next."""
+    side = view.side_columns(place // SLOTS)
+    if move == view.tables.dex.moves["wish"]:
+        wish = side + SideColumn.WISH_LEFT + place % SLOTS
+        if not view.floats[wish]:
+            view.floats[wish] = 1.0
+            view.timers[wish] = -0.5
+    else:
+        view.promised = place
 
 
 def _call(view: View, place: int, move: int, source: str, parts: list[str]) -> None:

@@ -134,6 +134,8 @@ class View:
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
+        self.promised = -1
+        """The place whose Pokémon is giving itself up for the next one."""
         self.stolen = 0
         """The item that the last move took from its holder and used: it works for another."""
         self.fainted: list[int] = [0, 0]
