@@ -141,6 +141,11 @@ def test_a_network_fits_formats_with_the_same_actions_only() -> None:
     assert "other actions" in str(GAME.fits(gen1, gen9))
 
 
+def test_the_settings_of_a_spec_make_the_same_spec_again() -> None:
+    spec = GAME.spec(PokemonSettings(format="gen9vgc2025regi", observation="full", shaping=1.0))
+    assert GAME.spec(convert(dict(spec.settings), PokemonSettings, where="spec")) == spec
+
+
 def test_actions_have_names() -> None:
     spec = GAME.spec(PokemonSettings(format="gen9randombattle"))
     space = action_space(find_format("gen9randombattle"))
