@@ -1,5 +1,7 @@
 """The network: the same in steps and unrolled, and blind to the order of what has no order."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -17,6 +19,7 @@ from sparring.games.pokemon.net import DexTables
 FORMATS = ["gen1randombattle", "gen9ou", "gen9randomdoublesbattle", "gen9vgc2025regi"]
 
 
+@cache
 def real_rows(format: str, rows: int, see: str = "raw") -> tuple[GameSpec, dict[str, Tensor], Tensor]:
     """Rows from the middle of real battles."""
     arena = PokemonArena(PokemonSettings(format=format, observation=see), matches=4, seed=0)

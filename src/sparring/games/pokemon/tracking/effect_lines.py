@@ -39,9 +39,19 @@ from sparring.games.pokemon.tracking.view import FIELD, TURN, View
 _PARADOX = range(ActiveColumn.PARADOX_ATK, ActiveColumn.PARADOX_SPE + 1)
 _FUTURE = {"futuresight", "doomdesire"}
 _FUTURE_TURNS = 3
+_STRIKES = {
+    View.side_columns(side) + column
+    for side in (0, 1)
+    for column in (SideColumn.FUTURE_SIGHT_LEFT_TURNS, SideColumn.FUTURE_SIGHT_RIGHT_TURNS)
+}
 
 
 # Volatile effects.
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_A_ACTIVE_TURNS = int(ActiveColumn.ACTIVE_TURNS)
+_F_TURN = int(FieldColumn.TURN)
+_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
+_PI_STATUS = int(PokemonId.STATUS)
 
 
 def on_start(view: View, parts: list[str]) -> None:
@@ -129,20 +139,30 @@ def _change_types(view: View, place: int, types: str, other: str) -> None:
 
 
 def _foresee(view: View, place: int) -> None:
-    """Future Sight of the Pokémon at `place` will strike the other side (in doubles, the place is not told)."""
-    start = view.side_columns(1 - place // SLOTS)
-    view.floats[start + SideColumn.FUTURE_SIGHT_LEFT] = 1.0
-    view.start_timer(start + SideColumn.FUTURE_SIGHT_LEFT_TURNS, _FUTURE_TURNS, -1)
+    """Future Sight of the Pokémon at `place` will strike the place it was aimed at."""
+    aimed = view.target if view.target >= 0 and view.target // SLOTS != place // SLOTS else (1 - place // SLOTS) * SLOTS
+    flag, turns = _future_columns(view, aimed)
+    view.floats[flag] = 1.0
+    view.start_timer(turns, _FUTURE_TURNS, -1)
+
+
+def _future_columns(view: View, place: int) -> tuple[int, int]:
+    """Flag and countdown of what will strike `place`."""
+    start = view.side_columns(place // SLOTS)
+    right = place % SLOTS
+    return (
+        start + (SideColumn.FUTURE_SIGHT_RIGHT if right else SideColumn.FUTURE_SIGHT_LEFT),
+        start + (SideColumn.FUTURE_SIGHT_RIGHT_TURNS if right else SideColumn.FUTURE_SIGHT_LEFT_TURNS),
+    )
 
 
 def on_end(view: View, parts: list[str]) -> None:
     """`|-end|p1a: Rex|move: Taunt`."""
     effect = effect_id(parts[3])
     if effect in _FUTURE:
-        side = view.sides.get(parts[2][:2], 0)
-        start = view.side_columns(side)
-        view.floats[start + SideColumn.FUTURE_SIGHT_LEFT] = 0.0
-        view.stop_timer(start + SideColumn.FUTURE_SIGHT_LEFT_TURNS)
+        flag, turns = _future_columns(view, view.place(parts[2]))
+        view.floats[flag] = 0.0
+        view.stop_timer(turns)
         return
     if effect == "neutralizinggas":
         view.floats[FIELD + FieldColumn.NEUTRALIZING_GAS] = 0.0
@@ -459,13 +479,15 @@ def on_upkeep(view: View, parts: list[str]) -> None:
             value = view.longer.pop(column, 0.0)
             if not value:
                 del view.timers[column]
+                if column in _STRIKES:  # struck, or nobody stood there
+                    floats[column - 1] = 0.0
         floats[column] = min(1.0, value)
     for index in view.turn_flags:
         floats[index] = 0.0
     view.turn_flags.clear()
     for row in view.active:
-        if row >= 0 and view.ids[view.pokemon_ids(row) + PokemonId.STATUS] == Status.TOXIC:
-            index = view.pokemon(row) + PokemonColumn.TOXIC_TURNS
+        if row >= 0 and view.ids[view.pokemon_ids(row) + _PI_STATUS] == Status.TOXIC:
+            index = view.pokemon(row) + _P_TOXIC_TURNS
             floats[index] = min(15 * TURN, floats[index] + TURN)
 
 
@@ -484,11 +506,11 @@ def _end_protect_row(view: View, column: int) -> None:
 def on_turn(view: View, parts: list[str]) -> None:
     """`|turn|7`."""
     view.turn = int(parts[2])
-    view.floats[FIELD + FieldColumn.TURN] = min(1.0, view.turn / 100)
+    view.floats[FIELD + _F_TURN] = min(1.0, view.turn / 100)
     view.passing = -1
     for place in range(ACTIVES):
         if view.ids[view.place_ids(place)]:
-            index = view.place_columns(place) + ActiveColumn.ACTIVE_TURNS
+            index = view.place_columns(place) + _A_ACTIVE_TURNS
             view.floats[index] = min(1.0, view.floats[index] + 1 / TURN_SCALE)
 
 

@@ -45,10 +45,29 @@ _NO_PRESSURE = frozenset(
 _UNTIL_IT_ACTS = tuple(
     int(column) for column in (*SINGLE_MOVE.values(), ActiveColumn.RECHARGING, ActiveColumn.PREPARING)
 )
-_MOVE_WIDTH, _REVEALED, _ABILITY = len(MoveColumn), int(MoveColumn.REVEALED), int(ActiveId.ABILITY)
-_BORROWING = (int(ActiveColumn.TRANSFORMED), int(ActiveColumn.MIMIC))
+_MOVE_WIDTH = len(MoveColumn)
 _THEFTS = frozenset({"thief", "covet", "magician", "pickpocket"})
 _HEALED_BY_OTHERS = frozenset({"hospitality"})
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_A_ABILITY_SUPPRESSED = int(ActiveColumn.ABILITY_SUPPRESSED)
+_A_MIMIC = int(ActiveColumn.MIMIC)
+_A_TRANSFORMED = int(ActiveColumn.TRANSFORMED)
+_AI_ABILITY = int(ActiveId.ABILITY)
+_AI_LAST_MOVE = int(ActiveId.LAST_MOVE)
+_AI_PREPARED_MOVE = int(ActiveId.PREPARED_MOVE)
+_F_DOUBLES = int(FieldColumn.DOUBLES)
+_M_REVEALED = int(MoveColumn.REVEALED)
+_P_ABSENT = int(PokemonColumn.ABSENT)
+_P_FAINTED = int(PokemonColumn.FAINTED)
+_P_ITEM_LOST = int(PokemonColumn.ITEM_LOST)
+_P_KNOWN = int(PokemonColumn.KNOWN)
+_P_SEEN = int(PokemonColumn.SEEN)
+_P_SLEEP_TURNS = int(PokemonColumn.SLEEP_TURNS)
+_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
+_PI_LAST_ITEM = int(PokemonId.LAST_ITEM)
+_S_HEAL_NEXT_LEFT = int(SideColumn.HEAL_NEXT_LEFT)
+_S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
+_S_WISH_LEFT = int(SideColumn.WISH_LEFT)
 
 
 def tags(parts: list[str], start: int) -> tuple[str, str]:
@@ -68,8 +87,8 @@ def reveal(view: View, source: str, holder: int) -> None:
         view.reveal_ability(holder, view.tables.dex.abilities[source[9:]])
     elif source.startswith("item: ") and holder >= 0:
         item = view.tables.dex.items[source[6:]]
-        lost = view.floats[view.pokemon(holder) + PokemonColumn.ITEM_LOST]
-        if item != view.stolen and not (lost and view.ids[view.pokemon_ids(holder) + PokemonId.LAST_ITEM] == item):
+        lost = view.floats[view.pokemon(holder) + _P_ITEM_LOST]
+        if item != view.stolen and not (lost and view.ids[view.pokemon_ids(holder) + _PI_LAST_ITEM] == item):
             view.reveal_item(holder, item)
 
 
@@ -141,28 +160,33 @@ def on_switch(view: View, parts: list[str]) -> None:
     if view.passing == place and parts[1] == "switch":
         passing = "substitute" if view.shedding else "all"
     view.passing = -1
-    heals = view.floats[view.pokemon(row) + PokemonColumn.FAINTED]
+    heals = view.floats[view.pokemon(row) + _P_FAINTED]
     if side == 1 or not view.requests:  # the own looks may be an illusion; requests tell
         view.describe(row, parts[3])
     view.set_condition(row, parts[4])
+    view.floats[view.pokemon(row) + _P_TOXIC_TURNS] = 0.0
     if view.generation == 5:  # sleep starts over
-        view.floats[view.pokemon(row) + PokemonColumn.SLEEP_TURNS] = 0.0
+        view.floats[view.pokemon(row) + _P_SLEEP_TURNS] = 0.0
     if heals:  # only an illusion had gone down
-        view.floats[view.pokemon(row) + PokemonColumn.FAINTED] = 0.0
+        view.floats[view.pokemon(row) + _P_FAINTED] = 0.0
     view.switch(place, row, passing=passing)
+    if view.generation < 8:  # Healing Wish does not wait for someone who needs it
+        view.floats[view.side_columns(side) + _S_HEAL_NEXT_LEFT + place % SLOTS] = 0.0
     if side == 1:
         _absent(view)
 
 
 def _absent(view: View) -> None:
     """Marks the foes that stayed at home, once as many as were brought have been seen."""
-    size = round(view.floats[view.side_columns(1) + SideColumn.TEAM_SIZE] * TEAM)
+    size = round(view.floats[view.side_columns(1) + _S_TEAM_SIZE] * TEAM)
+    if size == TEAM:
+        return
     starts = [view.pokemon(row) for row in range(TEAM, 2 * TEAM)]
-    seen = sum(view.floats[start + PokemonColumn.SEEN] for start in starts)
+    seen = sum(view.floats[start + _P_SEEN] for start in starts)
     if size and seen >= size:
         for start in starts:
-            if view.floats[start + PokemonColumn.KNOWN] and not view.floats[start + PokemonColumn.SEEN]:
-                view.floats[start + PokemonColumn.ABSENT] = 1.0
+            if view.floats[start + _P_KNOWN] and not view.floats[start + _P_SEEN]:
+                view.floats[start + _P_ABSENT] = 1.0
 
 
 def on_replace(view: View, parts: list[str]) -> None:
@@ -210,6 +234,9 @@ def on_faint(view: View, parts: list[str]) -> None:
     place = view.place(parts[2])
     if place >= 0:
         view.clear_place(place)
+        if view.promised == place:
+            view.floats[view.side_columns(place // SLOTS) + SideColumn.HEAL_NEXT_LEFT + place % SLOTS] = 1.0
+            view.promised = -1
 
 
 def on_swap(view: View, parts: list[str]) -> None:
@@ -259,7 +286,7 @@ def on_heal(view: View, parts: list[str]) -> None:
     row = view.row(parts[2])
     if row < 0:
         return
-    revived = view.floats[view.pokemon(row) + PokemonColumn.FAINTED] and parse_condition(parts[3])[0]
+    revived = view.floats[view.pokemon(row) + _P_FAINTED] and parse_condition(parts[3])[0]
     view.set_condition(row, parts[3])
     if revived:
         view.count_fainted(row // TEAM, -1)
@@ -269,8 +296,9 @@ def on_heal(view: View, parts: list[str]) -> None:
             row = view.row(other)
         elif source in ("move: Wish", "move: Healing Wish", "move: Lunar Dance"):
             place = view.place(parts[2])
-            wish = SideColumn.WISH_LEFT if source == "move: Wish" else SideColumn.HEAL_NEXT_LEFT
+            wish = _S_WISH_LEFT if source == "move: Wish" else _S_HEAL_NEXT_LEFT
             view.floats[view.side_columns(place // SLOTS) + wish + place % SLOTS] = 0.0
+            view.timers.pop(view.side_columns(place // SLOTS) + wish + place % SLOTS, None)
         reveal(view, source, row)
 
 
@@ -519,6 +547,8 @@ def on_ability(view: View, parts: list[str]) -> None:
     source, other = tags(parts, 4)
     if view.tables.dex.abilities.ids[view.ids[view.place_ids(place) + ActiveId.ABILITY]].startswith("asone"):
         return  # As One shows itself as the two abilities it is made of
+    if ability == view.tables.neutralizing_gas:
+        view.floats[FIELD + FieldColumn.NEUTRALIZING_GAS] = 1.0
     if not source:
         view.reveal_ability(view.active[place], ability)
         return
@@ -568,6 +598,7 @@ def on_move(view: View, parts: list[str]) -> None:
     if place < 0:
         return
     view.mover = place
+    view.promised = -1
     view.stolen = 0
     view.target = view.place(parts[4]) if len(parts) > 4 else -1
     tables, ids = view.tables, view.ids
@@ -578,20 +609,34 @@ def on_move(view: View, parts: list[str]) -> None:
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.active[place])
-    second_turn = ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] == move
+    second_turn = ids[view.place_ids(place) + _AI_PREPARED_MOVE] == move
     locked = source == "lockedmove" or view.locked[place] or second_turn
     _act(view, place)
     if source and not locked and tables.move(effect_id(source)) != move:
         _call(view, place, move, source, parts)
         return
-    ids[view.place_ids(place) + ActiveId.LAST_MOVE] = move
-    if move in tables.passing:
+    ids[view.place_ids(place) + _AI_LAST_MOVE] = move
+    if move in tables.slot_effects:
+        _promise(view, place, move)
+    elif move in tables.passing:
         view.passing = place
         view.shedding = name == "Shed Tail"
     if move not in tables.borrowed:
         if view.generation == 1:
             locked = _spent_otherwise_in_generation_1(view, place, move, source)
         _learn(view, place, move, 0 if locked else 1 + _pressure(view, place, move, parts))
+
+
+def _promise(view: View, place: int, move: int) -> None:
+    """Wish heals whoever is at `place` next turn, Healing Wish and Lunar Dance whoever comes there next."""
+    side = view.side_columns(place // SLOTS)
+    if move == view.tables.dex.moves["wish"]:
+        wish = side + SideColumn.WISH_LEFT + place % SLOTS
+        if not view.floats[wish]:
+            view.floats[wish] = 1.0
+            view.timers[wish] = -0.5
+    else:
+        view.promised = place
 
 
 def _call(view: View, place: int, move: int, source: str, parts: list[str]) -> None:
@@ -616,7 +661,7 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
     """The Pokémon at `place` has shown a move of its list and used `spent` PP of it."""
     ids, floats = view.ids, view.floats
     start, columns = view.place_move_ids(place), view.place_columns(place)
-    transformed, mimicking = (floats[columns + column] for column in _BORROWING)
+    transformed, mimicking = floats[columns + _A_TRANSFORMED], floats[columns + _A_MIMIC]
     row = view.active[place]
     if transformed or mimicking:
         index = _listed(view, start, move)
@@ -626,7 +671,7 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
             borrow_move(view, view.place_moves(place) + index * _MOVE_WIDTH, move)
         if index >= 0 and (transformed or ids[view.move_ids(row) + index] != ids[start + index]):
             at = view.place_moves(place) + index * _MOVE_WIDTH
-            floats[at + _REVEALED] = 1.0
+            floats[at + _M_REVEALED] = 1.0
             view.spend_pp(at, spent)
             if view.generation == 1 and not transformed:  # what was mimicked shares the PP of Mimic
                 view.spend_pp(view.moves(row) + index * _MOVE_WIDTH, spent)
@@ -637,7 +682,7 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
     if index < 0:
         return
     at = view.moves(row) + index * _MOVE_WIDTH
-    floats[at + _REVEALED] = 1.0
+    floats[at + _M_REVEALED] = 1.0
     if spent:
         view.spend_pp(at, spent)
     if mimicking:
@@ -669,7 +714,7 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
         return 0
     elif target and not target.startswith("["):
         aimed = [view.standing(target)]
-    elif "[notarget]" in parts or view.floats[FIELD + FieldColumn.DOUBLES]:
+    elif "[notarget]" in parts or view.floats[FIELD + _F_DOUBLES]:
         return 0
     else:
         aimed = [(1 - place // SLOTS) * SLOTS]
@@ -678,8 +723,8 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
         if (
             other >= 0
             and other // SLOTS != place // SLOTS
-            and view.ids[view.place_ids(other) + _ABILITY] == view.tables.pressure
-            and not view.floats[view.place_columns(other) + ActiveColumn.ABILITY_SUPPRESSED]
+            and view.ids[view.place_ids(other) + _AI_ABILITY] == view.tables.pressure
+            and not view.floats[view.place_columns(other) + _A_ABILITY_SUPPRESSED]
         ):
             extra += 1
     return extra
@@ -692,7 +737,7 @@ def _act(view: View, place: int) -> None:
     for column in _UNTIL_IT_ACTS:
         if floats[start + column]:
             floats[start + column] = 0.0
-            view.ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] = 0
+            view.ids[view.place_ids(place) + _AI_PREPARED_MOVE] = 0
 
 
 def on_cant(view: View, parts: list[str]) -> None:
