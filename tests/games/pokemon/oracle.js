@@ -2,8 +2,8 @@
 //     node oracle.js FORMAT BATTLES SEED [TEAMS_FORMAT [hidden [STEPS]]]
 // One JSON object a line and decision point: what each side was sent (lines, request), and the Battle's own state.
 // TEAMS_FORMAT names a random format to draw teams from where FORMAT itself does not make any.
-// STEPS ends each battle early. With `hidden`, what p1 cannot know of p2 at the start is another: order, moves, items, abilities and HP of its bench,
-// the last move and the tera type of its leads, and which Pokémon it brings after team preview.
+// With `hidden`, what p1 cannot know of p2 at the start is another: order, moves, items, abilities and HP of its bench,
+// the last move and the tera type of its leads, and which Pokémon it brings after team preview. STEPS ends battles early.
 'use strict';
 const { Battle, Teams, PRNG } = require('pokemon-showdown');
 

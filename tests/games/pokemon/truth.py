@@ -70,10 +70,10 @@ def play(
 ) -> Iterator[dict[str, Any]]:
     """Decision points of seeded battles, as `oracle.js` tells them; with `hidden`, p2's hidden facts are others."""
     found = installation()
-    command = [found.node, str(Path(__file__).parent / "oracle.js"), format, str(battles), str(seed)]
-    with subprocess.Popen(
-        [*command, teams, "hidden" if hidden else "", str(steps)], env=found.environment(), stdout=subprocess.PIPE
-    ) as process:
+    script = str(Path(__file__).parent / "oracle.js")
+    options = [format, str(battles), str(seed), teams, "hidden" if hidden else "", str(steps)]
+    command = [found.node, script, *options]
+    with subprocess.Popen(command, env=found.environment(), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         for line in process.stdout:
             yield msgspec.json.decode(line)
