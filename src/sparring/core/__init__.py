@@ -4,18 +4,19 @@
 protocols; `distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker.
 """
 
-from sparring.core.arena import Arena, IllegalAction, Resumable
+from sparring.core.arena import Adaptive, Arena, IllegalAction, Resumable
 from sparring.core.check import ArenaFault, ArenaReport, check_arena
 from sparring.core.decisions import Answers, Array, Decisions, Results
 from sparring.core.distribution import entropy, masked_log_softmax, sample
 from sparring.core.episodes import Episodes
 from sparring.core.errors import InputError, RunError
-from sparring.core.game import Game, game_names, load_game
+from sparring.core.game import Game, Installable, game_names, load_game
 from sparring.core.model import ForwardModel
 from sparring.core.player import Player, RandomPlayer
 from sparring.core.spec import Field, GameSpec
 
 __all__ = [
+    "Adaptive",
     "Answers",
     "Arena",
     "ArenaFault",
@@ -29,6 +30,7 @@ __all__ = [
     "GameSpec",
     "IllegalAction",
     "InputError",
+    "Installable",
     "Player",
     "RandomPlayer",
     "Results",

@@ -63,5 +63,26 @@ class Resumable(Protocol):
         ...
 
 
+@runtime_checkable
+class Adaptive(Protocol):
+    """An arena that says how it is played, and changes with how well: a curriculum."""
+
+    def report(self) -> dict[str, float]:
+        """Metrics by name since the last call."""
+        ...
+
+    def adapt(self, measures: Mapping[str, float]) -> str | None:
+        """Takes in an update's metrics, win rates among them; what changed by it, in words, or None."""
+        ...
+
+    def standing(self) -> dict[str, int]:
+        """Where it stands, JSON-ready, for checkpoints and for arenas that must play the same."""
+        ...
+
+    def stand_at(self, standing: Mapping[str, int]) -> None:
+        """Goes to where `standing` was taken."""
+        ...
+
+
 class IllegalAction(Exception):
     """A player answered with an action the rules forbid. Never replaced by another one silently."""

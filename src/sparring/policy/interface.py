@@ -5,7 +5,7 @@ memory. The inference engine keeps it in slabs and never looks inside.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -38,6 +38,15 @@ class Policy(Protocol):
 
     def unroll(self, observation: Mapping[str, Tensor], legal: Tensor, first: Tensor, memory: Memory) -> Output:
         """Answers `[T, B]` rows in order; memory is zeroed before a row whose `first: bool[T, B]` is set."""
+        ...
+
+
+@runtime_checkable
+class Absorbing(Protocol):
+    """A policy with statistics of what it sees; they are buffers, saved with the weights."""
+
+    def absorb(self, observation: Mapping[str, Tensor]) -> None:
+        """Takes in rows `[k, *shape]`. Called after an update, so that no answer changes between two epochs."""
         ...
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from truth import play
 
 from sparring.games.pokemon.columns import SLOTS, TEAM, ActiveId, PokemonColumn
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.tracker import Tracker
+from tests.games.pokemon.truth import play
 
 
 def observations(points: list[dict[str, Any]], generation: int, side: int) -> list[dict[str, np.ndarray]]:

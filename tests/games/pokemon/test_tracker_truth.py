@@ -1,7 +1,8 @@
 """The tracker's state is the simulator's own, as far as a side may know it, at every decision of random battles."""
 
 import pytest
-from truth import Checker, play
+
+from tests.games.pokemon.truth import Checker, play
 
 FAMILIES = [
     pytest.param("gen1randombattle", "", id="gen1"),

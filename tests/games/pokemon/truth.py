@@ -1,4 +1,4 @@
-"""Compares a tracker with the simulator's own Battle object, which `oracle.js` dumps at every decision."""
+"""Compares a tracker with the simulator's own Battle object, which `truth.js` dumps at every decision."""
 
 import subprocess
 from collections.abc import Iterator
@@ -68,9 +68,9 @@ for without in ("mimic", "skydrop", "autotomize", "powershift", "slowstart"):  #
 def play(
     format: str, battles: int, seed: int, teams: str = "", *, hidden: bool = False, steps: int = 1000
 ) -> Iterator[dict[str, Any]]:
-    """Decision points of seeded battles, as `oracle.js` tells them; with `hidden`, p2's hidden facts are others."""
+    """Decision points of seeded battles, as `truth.js` tells them; with `hidden`, p2's hidden facts are others."""
     found = installation()
-    script = str(Path(__file__).parent / "oracle.js")
+    script = str(Path(__file__).parent / "truth.js")
     options = [format, str(battles), str(seed), teams, "hidden" if hidden else "", str(steps)]
     command = [found.node, script, *options]
     with subprocess.Popen(command, env=found.environment(), stdout=subprocess.PIPE) as process:

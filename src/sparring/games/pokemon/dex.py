@@ -83,6 +83,9 @@ MOVE_FLAGS = (
 """Columns of `move_flags`."""
 
 
+_MOST_SPELLINGS = 100_000
+
+
 class Names:
     """Numbers of things by name: 1, 2, ... in order of Showdown id; 0 = unknown."""
 
@@ -100,7 +103,7 @@ class Names:
         number = self._spelled.get(name)
         if number is None:
             number = self.numbers.get(to_id(name), 0)
-            if number:
+            if len(self._spelled) < _MOST_SPELLINGS:
                 self._spelled[name] = number
         return number
 

@@ -24,6 +24,8 @@ from sparring.core import InputError, RunError
 NODE_FOLDER = Path(__file__).parent / "node"
 """The JavaScript part of this package."""
 
+SHOWDOWN_VERSION = "0.11.11"
+"""The pinned pokemon-showdown package, which also fixes the dex numbers."""
 OLDEST_NODE = 18
 _INSTALL_SECONDS = 900
 
@@ -38,6 +40,8 @@ class Installation:
     """The npm packages (`node_modules`)."""
     tables: Path
     """What `export.js` wrote: one JSON file per generation and `formats.json`."""
+    teams: Path
+    """What `teams.js` wrote: one packed-team file per format with a built-in set."""
 
     def environment(self) -> dict[str, str]:
         """Environment of a Node process that can `require` the packages."""
@@ -50,10 +54,15 @@ def cache_folder() -> Path:
     return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "sparring"
 
 
+def pools_folder() -> Path:
+    """Where pools of random teams are kept, one folder a format."""
+    return _stage("pools", "package-lock.json", "teams.js")
+
+
 def installation() -> Installation:
     """The installed simulator; raises `InputError` if Node or an installed part is missing."""
-    found = Installation(node=find_node(), modules=_modules(), tables=_tables())
-    for part in (found.modules, found.tables):
+    found = Installation(node=find_node(), modules=_modules(), tables=_tables(), teams=_teams())
+    for part in (found.modules, found.tables, found.teams):
         if not part.exists():
             raise InputError(f"the Pokémon simulator is not installed in {cache_folder()}; run: sparring setup pokemon")
     return found
@@ -62,10 +71,10 @@ def installation() -> Installation:
 def setup_pokemon(say: Callable[[str], None] = print) -> Installation:
     """Installs what is missing and tells `say` about each step; returns at once when all is there."""
     node = find_node()
-    modules, tables = _modules(), _tables()
+    modules, tables, teams = _modules(), _tables(), _teams()
     root = modules.parent.parent
     root.mkdir(parents=True, exist_ok=True)
-    found = Installation(node=node, modules=modules, tables=tables)
+    found = Installation(node=node, modules=modules, tables=tables, teams=teams)
     with _locked(root / "setup.lock"):
         if not modules.exists():
             say(f"installing pokemon-showdown into {modules.parent} (about half a minute)")
@@ -73,6 +82,9 @@ def setup_pokemon(say: Callable[[str], None] = print) -> Installation:
         if not tables.exists():
             say(f"exporting the tables of generations 1 to 9 into {tables}")
             _build(tables, lambda folder: _run_node(found, "export.js", str(folder)))
+        if not teams.exists():
+            say(f"composing and validating the built-in teams into {teams} (about half a minute)")
+            _build(teams, lambda folder: _run_node(found, "teams.js", "compose", str(folder)))
     say(f"the Pokémon simulator is ready in {root}")
     return found
 
@@ -158,6 +170,10 @@ def _modules() -> Path:
 
 def _tables() -> Path:
     return _stage("tables", "package-lock.json", "export.js")
+
+
+def _teams() -> Path:
+    return _stage("teams", "package-lock.json", "teams.js")
 
 
 def _stage(name: str, *made_from: str) -> Path:

@@ -1,0 +1,174 @@
+"""Rocket League: agent-steps a second of the arena against RLGym and bare physics, and of PPO end to end.
+
+    python benchmarks/rocket.py [--quick] [--ppo]
+
+An agent-step is one car's decision: 8 ticks of physics, observation, reward, end of match. Everything runs on one core
+but PPO, which takes two. RLGym needs numpy < 2, so it gets its own venv under the cache folder, made on the first run.
+Sides take turns, the best of each counts, and one-core figures are by CPU second: a busy machine does not decide.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from time import process_time
+
+MODES = ("1v1", "2v2", "3v3")
+MATCHES = 48
+PEER = ("rlgym-rocket-league[sim]==2.0.1", "rocketsim==2.2.1", "numpy<2")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="under a minute, without PPO")
+    parser.add_argument("--ppo", action="store_true", help="PPO end to end as well: some minutes")
+    parser.add_argument("--peer", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peer:
+        print(rlgym_speed(options.peer[0], float(options.peer[1])))
+        return
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    python = peer_python()
+    seconds, rounds = (0.7, 2) if options.quick else (2.0, 5)
+    figures = []
+    for mode in MODES:
+        ours, bare, peer = arena_player(mode), physics_player(mode), 0.0
+        best_ours = best_bare = 0.0
+        for _ in range(rounds):
+            best_bare = max(best_bare, bare(seconds))
+            best_ours = max(best_ours, ours(seconds))
+            peer = max(peer, run_peer(python, mode, seconds))
+        figures.append(figure(f"arena {mode}", best_ours, "agent-steps/CPU-s", "rlgym 2.0.1", peer))
+        figures.append(figure(f"arena {mode}", best_ours, "agent-steps/CPU-s", "bare RocketSim", best_bare, limit=True))
+    if options.ppo:
+        figures += [ppo_figure(memory) for memory in ("none", "lstm")]
+    show(figures)
+
+
+def figure(name: str, value: float, unit: str, other: str, reference: float, *, limit: bool = False) -> dict:
+    line = {"figure": name, "value": round(value), "unit": unit, "limit" if limit else "peer": other}
+    line |= {"reference": round(reference), "ratio": round(value / reference, 2)}
+    print(json.dumps(line), flush=True)
+    return line
+
+
+def show(figures: list[dict]) -> None:
+    for line in figures:
+        other = f"{line.get('peer') or line.get('limit')} {line['reference']:,}" if "reference" in line else ""
+        ratio = f"{line['ratio']:.2f}x" if "ratio" in line else ""
+        print(f"{line['figure']:<24}{line['value']:>10,} {line['unit']:<20}{ratio:>8}  {other}", file=sys.stderr)
+
+
+def arena_player(mode: str):
+    """Random play on our arena, as a learner would see it: every row observed, rewarded and answered."""
+    import numpy as np
+
+    from sparring.games.rocket.arena import RocketArena
+    from sparring.games.rocket.settings import TEAM_SIZE, RocketSettings
+    from sparring.games.rocket.setup import setup_rocket
+
+    setup_rocket(say=lambda text: print(text, file=sys.stderr))
+    arena = RocketArena(RocketSettings(modes=[mode], room=TEAM_SIZE[mode]), matches=MATCHES, seed=0)
+    rng = np.random.default_rng(0)
+
+    def play(seconds: float) -> float:
+        rows, start = 0, process_time()
+        while process_time() - start < seconds:
+            decisions, _ = arena.wait()
+            arena.act(decisions, rng.integers(90, size=len(decisions), dtype=np.int32))
+            rows += len(decisions)
+        return rows / (process_time() - start)
+
+    play(0.5)
+    return play
+
+
+def physics_player(mode: str):
+    """The limit: the same fields, stepped with random controls, and nothing read."""
+    import numpy as np
+
+    from sparring.games.rocket.actions import action_table
+    from sparring.games.rocket.settings import TEAM_SIZE
+    from sparring.games.rocket.simulator import Simulator, advance, prebuilt_controls
+
+    simulators = [Simulator(TEAM_SIZE[mode]) for _ in range(MATCHES)]
+    controls = prebuilt_controls(action_table("full"))
+    cars = sum(len(simulator.cars) for simulator in simulators)
+    rng = np.random.default_rng(0)
+
+    def play(seconds: float) -> float:
+        steps = 0
+        for number, simulator in enumerate(simulators):
+            simulator.kickoff(number)
+        start = process_time()
+        while process_time() - start < seconds:
+            advance(simulators, controls, rng.integers(90, size=cars).tolist(), ticks=8, delay=1)
+            steps += cars
+        return steps / (process_time() - start)
+
+    play(0.5)
+    return play
+
+
+def peer_python() -> str:
+    """The interpreter of RLGym's own venv, made when it is not there."""
+    from sparring.games.rocket.setup import cache_folder
+
+    folder = cache_folder() / "peers" / "rlgym-2.0.1"
+    python = folder / "bin" / "python"
+    if not (folder / "ready").exists():
+        print(f"making a venv for RLGym in {folder}", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PEER], check=True, stdout=sys.stderr)
+        (folder / "ready").touch()
+    return str(python)
+
+
+def run_peer(python: str, mode: str, seconds: float) -> float:
+    command = [python, __file__, "--peer", mode, str(seconds)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+
+
+def rlgym_speed(mode: str, seconds: float) -> float:
+    """Random play on RLGym's environment with the parts its documentation starts from."""
+    import numpy as np
+    from rlgym.api import RLGym
+    from rlgym.rocket_league.action_parsers import LookupTableAction, RepeatAction
+    from rlgym.rocket_league.done_conditions import (
+        AnyCondition,
+        GoalCondition,
+        NoTouchTimeoutCondition,
+        TimeoutCondition,
+    )
+    from rlgym.rocket_league.obs_builders import DefaultObs
+    from rlgym.rocket_league.reward_functions import CombinedReward, GoalReward, TouchReward
+    from rlgym.rocket_league.sim import RocketSimEngine
+    from rlgym.rocket_league.state_mutators import FixedTeamSizeMutator, KickoffMutator, MutatorSequence
+
+    team = int(mode[0])
+    env = RLGym(
+        state_mutator=MutatorSequence(FixedTeamSizeMutator(team, team), KickoffMutator()),
+        obs_builder=DefaultObs(zero_padding=team),
+        action_parser=RepeatAction(LookupTableAction(), repeats=8),
+        reward_fn=CombinedReward((GoalReward(), 10.0), (TouchReward(), 0.5)),
+        termination_cond=GoalCondition(),
+        truncation_cond=AnyCondition(NoTouchTimeoutCondition(10.0), TimeoutCondition(45.0)),
+        transition_engine=RocketSimEngine(),
+    )
+    agents = list(env.reset())
+    rng = np.random.default_rng(0)
+    for timed in (0.3, seconds):
+        steps, start = 0, process_time()
+        while process_time() - start < timed:
+            actions = {agent: rng.integers(90, size=1) for agent in agents}
+            _, _, terminated, truncated = env.step(actions)
+            steps += len(agents)
+            if any(terminated.values()) or any(truncated.values()):
+                agents = list(env.reset())
+        speed = steps / (process_time() - start)
+    return speed
+
+
+if __name__ == "__main__":
+    main()

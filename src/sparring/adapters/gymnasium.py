@@ -1,0 +1,102 @@
+"""Any game as a Gymnasium environment: you in one seat, a player of your choice in the others."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.adapters.match import Ended, SingleMatch, observation_row
+from sparring.adapters.spaces import observation_space
+from sparring.core import InputError, Player
+from sparring.league import built_in
+
+
+class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
+    """One match an episode. The legal mask is in `info["action_mask"]` and, as SB3 expects, `action_masks()`.
+
+    Args:
+        game: an installed game.
+        opponent: a built-in player's name, or any `Player`.
+        seat: your seat.
+        seed: of the arena and the opponent.
+        settings: the game's own options.
+    """
+
+    def __init__(
+        self, game: str, *, opponent: str | Player = "random", seat: int = 0, seed: int = 0, **settings: Any
+    ) -> None:
+        self._match = SingleMatch(game, settings, seed=seed)
+        spec = self._match.spec
+        if not 0 <= seat < spec.seats:
+            raise InputError(f"seat = {seat}: {game} has seats 0 to {spec.seats - 1}")
+        self._seat = seat
+        self._opponent = opponent
+        self._seat_opponent(seed)
+        self.observation_space = observation_space(spec)
+        self.action_space = gymnasium.spaces.Discrete(spec.actions)
+        self._legal = np.ones(spec.actions, np.bool_)
+        self._last: dict[str, Any] = {name: field.zeros() for name, field in spec.observation.items()}
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A new match, played on to your first row."""
+        super().reset(seed=seed)
+        self._match.start(seed)
+        if seed is not None:
+            self._seat_opponent(seed)
+        if self._play_on() is not None:
+            raise InputError(f"seat {self._seat} never acts in this match")
+        return self._last, self._info()
+
+    def step(self, action: np.int64) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Your action, and everyone else's until you must act again or the match ends."""
+        ended = self._play_on(int(action))
+        if ended is None:
+            return self._last, self._reward, False, False, self._info()
+        info = {**self._info(), "outcome": float(ended.outcome[self._seat])}
+        return self._last, float(ended.reward[self._seat]), True, False, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """`bool[actions]` what is legal now."""
+        return self._legal
+
+    def close(self) -> None:
+        """Frees the arena."""
+        self._match.close()
+
+    def _seat_opponent(self, seed: int) -> None:
+        """A built-in opponent starts anew from `seed`; a player that was given stays as it is."""
+        opponent = self._opponent
+        if isinstance(opponent, str):
+            self._player: Player = built_in(self._match.game, self._match.spec, opponent, seed=seed)
+        else:
+            self._player = opponent
+
+    def _info(self) -> dict[str, Any]:
+        return {"action_mask": self._legal.astype(np.int8)}
+
+    def _play_on(self, action: int | None = None) -> Ended | None:
+        """Answers waiting rows, yours with `action`, until your next row or the end."""
+        while True:
+            waiting = self._match.waiting
+            if waiting is None:
+                raise InputError("call reset() before step()")
+            mine = np.flatnonzero(waiting.seat == self._seat)
+            if len(mine) and action is None:
+                row = int(mine[0])
+                self._last = observation_row(waiting, row)
+                self._legal = waiting.legal[row]
+                self._reward = float(waiting.reward[row])
+                return None
+            others = np.flatnonzero(waiting.seat != self._seat)
+            actions = np.zeros(len(waiting), np.int32)
+            if len(others):
+                actions[others] = self._player.act(waiting.take(others)).action
+            if len(mine) and action is not None:
+                actions[mine] = action
+                action = None
+            ended = self._match.act(actions)
+            if ended is not None:
+                return ended

@@ -1,0 +1,83 @@
+"""One match of any game, driven seat by seat: the common ground of the outside interfaces.
+
+An arena starts the next match by itself; the outside worlds want to say when. A `SingleMatch` holds an arena
+of one match, keeps the rows that wait for an answer, and stops at each end until it is asked to go on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core import Array, Decisions, Game, GameSpec, Results, RunError, load_game
+from sparring.core.settings import convert
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a match ended: reward since each seat's last row, and outcome, `float32[seats]` each."""
+
+    reward: NDArray[np.float32]
+    outcome: NDArray[np.float32]
+
+
+class SingleMatch:
+    """One match at a time, with the rows that wait in `waiting`."""
+
+    def __init__(self, game: str, settings: Mapping[str, Any], *, seed: int) -> None:
+        self.game: Game = load_game(game)
+        self._settings: Any = convert(settings, self.game.settings, where=game)
+        self.spec: GameSpec = self.game.spec(self._settings)
+        self._seed = seed
+        self._arena = self.game.arena(self._settings, matches=1, seed=seed)
+        self._fresh = True
+        self.waiting: Decisions | None = None
+
+    def start(self, seed: int | None = None) -> None:
+        """Begins a new match; a running one, or a new `seed`, takes a new arena."""
+        if seed is not None or not self._fresh:
+            self._seed = self._seed + 1 if seed is None else seed
+            self._arena.close()
+            self._arena = self.game.arena(self._settings, matches=1, seed=self._seed)
+            self.waiting = None
+        self._fresh = False
+        if self.waiting is None:
+            ended = self._advance()
+            if ended is not None:
+                raise RunError(f"{self.game.name}: a match ended before anyone could act")
+
+    def act(self, actions: NDArray[np.int32]) -> Ended | None:
+        """Answers all waiting rows; returns how the match ended, or None with new rows in `waiting`."""
+        if self.waiting is None:
+            raise RunError("no match is running: start one first")
+        self._arena.act(self.waiting, actions)
+        return self._advance()
+
+    def close(self) -> None:
+        """Frees the arena."""
+        self._arena.close()
+
+    def _advance(self) -> Ended | None:
+        decisions, results = self._arena.wait()
+        self.waiting = _copy(decisions) if len(decisions) else None
+        if not len(results):
+            return None
+        if results.failed[0]:
+            raise RunError(f"{self.game.name}: the match broke off")
+        self._fresh = True
+        return _ended(results)
+
+
+def observation_row(decisions: Decisions, row: int) -> dict[str, Array]:
+    """The observation of one row."""
+    return {name: array[row] for name, array in decisions.observation.items()}
+
+
+def _copy(decisions: Decisions) -> Decisions:
+    return decisions.take(np.arange(len(decisions)))
+
+
+def _ended(results: Results) -> Ended:
+    return Ended(reward=results.reward[0].copy(), outcome=results.outcome[0].copy())

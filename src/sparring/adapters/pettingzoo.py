@@ -1,0 +1,112 @@
+"""Any game as a PettingZoo AEC environment: every seat is an agent."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from pettingzoo import AECEnv
+
+from sparring.adapters.match import SingleMatch, observation_row
+from sparring.adapters.spaces import observation_space
+
+
+class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # PettingZoo is untyped
+    """Agents `seat_0`, `seat_1`, ... Where several seats act at once they are asked one after the other, none
+    seeing the other's choice, and the game goes on when all have answered.
+
+    Observations are `{"observation": ..., "action_mask": int8[actions]}`.
+    """
+
+    metadata = {"name": "sparring", "render_modes": [], "is_parallelizable": False}  # noqa: RUF012 (PettingZoo's own form)
+
+    agent_selection: str
+
+    def __init__(self, game: str, *, seed: int = 0, **settings: Any) -> None:
+        super().__init__()
+        self._match = SingleMatch(game, settings, seed=seed)
+        spec = self._match.spec
+        self.metadata = {**self.metadata, "name": f"sparring_{game}"}
+        self.render_mode = None
+        self.possible_agents = [f"seat_{seat}" for seat in range(spec.seats)]
+        mask = gymnasium.spaces.Box(0, 1, (spec.actions,), np.int8)
+        seen = gymnasium.spaces.Dict({"observation": observation_space(spec), "action_mask": mask})
+        self.observation_spaces = dict.fromkeys(self.possible_agents, seen)
+        self.action_spaces: dict[str, gymnasium.spaces.Space] = {
+            agent: gymnasium.spaces.Discrete(spec.actions) for agent in self.possible_agents
+        }
+
+    def observation_space(self, agent: str) -> gymnasium.spaces.Space:
+        """The same object every time."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> gymnasium.spaces.Space:
+        """The same object every time."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """A new match."""
+        self._match.start(seed)
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        empty = {name: field.zeros() for name, field in self._match.spec.observation.items()}
+        nothing = np.zeros(self._match.spec.actions, np.int8)
+        self._seen = {agent: {"observation": empty, "action_mask": nothing} for agent in self.agents}
+        self._take_rows()
+
+    def observe(self, agent: str) -> dict[str, Any]:
+        """What the agent saw last; its mask is all zero while it need not act."""
+        return self._seen[agent]
+
+    def step(self, action: int) -> None:
+        """The selected agent's action; the match moves on when every waiting seat has answered."""
+        agent: str = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self._actions[self._turn] = action
+        self._turn += 1
+        if self._turn < len(self._order):
+            self.agent_selection = self._order[self._turn]
+            return
+        self._silence()
+        ended = self._match.act(self._actions)
+        if ended is None:
+            self._take_rows()
+        else:
+            for seat, name in enumerate(self.possible_agents):
+                self.rewards[name] = float(ended.reward[seat])
+                self.terminations[name] = True
+            self.agent_selection = self.agents[0]
+        self._accumulate_rewards()
+
+    def render(self) -> None:
+        """Nothing to draw here."""
+
+    def close(self) -> None:
+        """Frees the arena."""
+        self._match.close()
+
+    def _take_rows(self) -> None:
+        """Shows the waiting rows to their agents and selects the first."""
+        waiting = self._match.waiting
+        assert waiting is not None
+        self._order = [self.possible_agents[seat] for seat in waiting.seat]
+        self._actions = np.zeros(len(waiting), np.int32)
+        self._turn = 0
+        for row, agent in enumerate(self._order):
+            mask = waiting.legal[row].astype(np.int8)
+            self._seen[agent] = {"observation": observation_row(waiting, row), "action_mask": mask}
+            self.rewards[agent] = float(waiting.reward[row])
+        self.agent_selection = self._order[0]
+
+    def _silence(self) -> None:
+        """Empties the masks of the agents that have just acted."""
+        for agent in self._order:
+            seen = self._seen[agent]
+            self._seen[agent] = {**seen, "action_mask": np.zeros_like(seen["action_mask"])}

@@ -1,0 +1,14 @@
+"""The command line. Each module adds its commands to the one app.
+
+A game may bring commands of its own: a module in the entry-point group `sparring.commands` that adds them.
+"""
+
+from importlib.metadata import entry_points
+
+from sparring.cli import evaluate, games, play, serve, setup, train
+from sparring.cli.app import app, main
+
+for _point in entry_points(group="sparring.commands"):
+    _point.load()
+
+__all__ = ["app", "evaluate", "games", "main", "play", "serve", "setup", "train"]

@@ -1,0 +1,35 @@
+"""`sparring train`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparring.cli.app import app, console, say
+from sparring.report.tables import score_table
+
+
+@app.command(
+    epilog="Example: sparring train hex-quick learner.learning_rate=5e-4 --run runs/try",
+)
+def train(
+    preset: Annotated[str, typer.Argument(help="A preset's name, or the path of a YAML file.")],
+    overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    run: Annotated[Path | None, typer.Option(help="Run folder; resumed if it exists.  [default: runs/PRESET]")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that play; 0: all in one, deterministic.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+) -> None:
+    """Train an agent by self-play; Ctrl-C saves, the same command goes on from there."""
+    from sparring.learn.config import load_config
+    from sparring.learn.run import RunFolder
+    from sparring.learn.training import train as run_training
+
+    extra = [f"{key}={value}" for key, value in (("workers", workers), ("seed", seed)) if value is not None]
+    config, game = load_config(preset, [*(overrides or []), *extra])
+    folder = run or Path("runs") / Path(preset).stem
+    outcome = run_training(config, game, RunFolder(folder), say=say)
+    if not outcome.finished:
+        say(f"stopped after {outcome.decisions:,} decisions; the same command continues")
+        return
+    console.print(score_table(f"{folder} after {outcome.decisions:,} decisions", outcome.scores))
+    console.print(f"Next: sparring play {game.name} {folder}", highlight=False)

@@ -1,0 +1,12 @@
+"""Hex: two seats connect their edges of a rhombus; the first to do so wins, and someone always does.
+
+`settings` options; `rules` the kernels; `arena` many matches; `model` states for search; `players` the built-in
+heuristic; `human` and `text` for people and files; `net` the network; `game` ties them together.
+"""
+
+from sparring.games.hex.arena import HexArena, hex_spec
+from sparring.games.hex.game import GAME
+from sparring.games.hex.model import HexModel
+from sparring.games.hex.settings import HexNetwork, HexSettings
+
+__all__ = ["GAME", "HexArena", "HexModel", "HexNetwork", "HexSettings", "hex_spec"]

@@ -1,0 +1,205 @@
+"""Hex as text: cell names, drawn boards, HTP-style moves and SGF records, all in the absolute frame.
+
+A move is a number as `HexArena.history` gives it: row * size + column for a cell, size * size for the swap.
+Black is seat 0 (top and bottom), white is seat 1 (left and right); they move in turns, black first.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sparring.core import InputError
+
+COLOURS = ("black", "white")
+SIGNS = (".", "X", "O")
+"""How `draw_board` shows an empty cell, black and white."""
+_SWAPS = ("swap", "swap-pieces")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One match as a file keeps it."""
+
+    size: int
+    moves: tuple[int, ...]
+    black: str = ""
+    """The name of who played seat 0."""
+    white: str = ""
+    """The name of who played seat 1."""
+    winner: int | None = None
+    """The seat that won, None if the record does not say."""
+
+
+def cell_name(size: int, move: int) -> str:
+    """`a1` is the first column's first row; the number after the last cell is `swap`."""
+    if move == size * size:
+        return "swap"
+    if not 0 <= move < size * size:
+        raise InputError(f"{move} is no move on a {size}x{size} board; moves are 0 to {size * size}")
+    row, column = divmod(move, size)
+    return f"{chr(ord('a') + column)}{row + 1}"
+
+
+def parse_move(size: int, text: str) -> int:
+    """The move that `c4`, `swap` or `swap-pieces` names, in any case."""
+    word = text.strip().lower()
+    if word in _SWAPS:
+        return size * size
+    cell = re.fullmatch(r"([a-z])([1-9][0-9]?)", word)
+    if cell:
+        column, row = ord(cell[1]) - ord("a"), int(cell[2]) - 1
+        if column < size and row < size:
+            return row * size + column
+    raise InputError(
+        f"{text.strip()!r} is no move; allowed are cells a1 to {cell_name(size, size * size - 1)}, and swap"
+    )
+
+
+def mirrored(size: int, move: int) -> int:
+    """The cell across the diagonal; the swap stays what it is. Turns seat 1's actions into moves and back."""
+    return move if move == size * size else move % size * size + move // size
+
+
+def stones_after(size: int, moves: Sequence[int]) -> list[int]:
+    """Cells as 0 (empty), 1 (black) or 2 (white) after `moves`; raises `InputError` naming a move that cannot be."""
+    stones = [0] * (size * size)
+    for number, move in enumerate(moves):
+        if move == size * size:
+            if number != 1:
+                raise InputError(f"move {number + 1} is a swap; only the second move may be one")
+            stones[moves[0]], stones[mirrored(size, moves[0])] = 0, 2
+            continue
+        name = cell_name(size, move)
+        if stones[move]:
+            raise InputError(f"move {number + 1} is {name}, which {COLOURS[stones[move] - 1]} holds already")
+        stones[move] = 1 + number % 2
+    return stones
+
+
+def draw_board(size: int, stones: Sequence[int]) -> str:
+    """The board as a rhombus of `SIGNS`, leaning right as it goes down, with letters and numbers around it."""
+    letters = " ".join(chr(ord("a") + column) for column in range(size))
+    lines = ["   " + letters]
+    for row in range(size):
+        cells = " ".join(SIGNS[stone] for stone in stones[row * size : (row + 1) * size])
+        lines.append(" " * row + f"{row + 1:>2}  {cells}  {row + 1}")
+    lines.append(" " * (size + 4) + letters)
+    return "\n".join(lines)
+
+
+def format_play(size: int, seat: int, move: int) -> str:
+    """An HTP command such as `play black c4` or `play white swap-pieces`."""
+    return f"play {COLOURS[seat]} {_move_text(size, move)}"
+
+
+def parse_play(size: int, text: str) -> tuple[int, int]:
+    """(seat, move) of an HTP command; colours may be shortened to `b` and `w`."""
+    words = text.split()
+    if len(words) != 3 or words[0].lower() != "play":
+        raise InputError(f"{text.strip()!r} is no play command; allowed is: play black|white CELL")
+    seats = [seat for seat, colour in enumerate(COLOURS) if words[1].lower() in (colour, colour[0])]
+    if not seats:
+        raise InputError(f"{words[1]!r} is no colour; allowed are black and white")
+    return seats[0], parse_move(size, words[2])
+
+
+def write_sgf(record: Record) -> str:
+    """An SGF game (FF[4], GM[11]) of one line."""
+    stones_after(record.size, record.moves)
+    head = f"FF[4]GM[11]CA[UTF-8]SZ[{record.size}]"
+    for key, name in (("PB", record.black), ("PW", record.white)):
+        if name:
+            head += f"{key}[{_escape(name)}]"
+    if record.winner is not None:
+        head += f"RE[{'BW'[record.winner]}+]"
+    moves = "".join(f";{'BW'[n % 2]}[{_move_text(record.size, move)}]" for n, move in enumerate(record.moves))
+    return f"(;{head}{moves})\n"
+
+
+def read_sgf(text: str) -> Record:
+    """The one game that `text` holds, without variations or set-up stones; else `InputError` with line and column."""
+    size = 0
+    names = {"PB": "", "PW": ""}
+    winner: int | None = None
+    moves: list[int] = []
+    for key, value, at in _sgf_properties(text):
+        where = _where(text, at)
+        if key == "GM" and value != "11":
+            raise InputError(f"{where}: GM[{value}] is not Hex; allowed is GM[11]")
+        if key in ("AB", "AW", "AE"):
+            raise InputError(f"{where}: set-up stones ({key}) cannot be read; allowed are moves from an empty board")
+        if key == "SZ":
+            if not value.isdecimal() or not 3 <= int(value) <= 19 or moves:
+                raise InputError(f"{where}: SZ[{value}]; allowed is one size from 3 to 19, before the moves")
+            size = int(value)
+        elif key in names:
+            names[key] = value
+        elif key == "RE":
+            winner = {"B": 0, "W": 1}.get(value[:1].upper())
+        elif key in ("B", "W"):
+            if not size:
+                raise InputError(f"{where}: a move before the board's size; allowed is SZ[3] to SZ[19] first")
+            if "BW"[len(moves) % 2] != key:
+                raise InputError(f"{where}: {key} moves out of turn; allowed are B and W in turns, B first")
+            try:
+                moves.append(parse_move(size, value))
+                stones_after(size, moves)
+            except InputError as error:
+                raise InputError(f"{where}: {error}") from None
+    if not size:
+        raise InputError("the record has no board size; allowed is SZ[3] to SZ[19]")
+    return Record(size=size, moves=tuple(moves), black=names["PB"], white=names["PW"], winner=winner)
+
+
+def _sgf_properties(text: str) -> Iterator[tuple[str, str, int]]:
+    """(key, value, position) of every property of a single line of nodes."""
+    at = _skip(text, 0)
+    if text[at : at + 1] != "(":
+        raise InputError(f"{_where(text, at)}: expected ( at the start of a game")
+    at = _skip(text, at + 1)
+    if text[at : at + 1] != ";":
+        raise InputError(f"{_where(text, at)}: expected ; at the start of a node")
+    while True:
+        sign = text[at : at + 1]
+        if sign == ";":
+            at = _skip(text, at + 1)
+        elif sign == ")":
+            at = _skip(text, at + 1)
+            if at < len(text):
+                raise InputError(f"{_where(text, at)}: text after the end of the game; allowed is one game")
+            return
+        elif sign == "(":
+            raise InputError(f"{_where(text, at)}: variations cannot be read; allowed is one line of moves")
+        else:
+            key = re.compile(r"[A-Z]+").match(text, at)
+            if not key:
+                raise InputError(f"{_where(text, at)}: expected a property such as B[a1], a ; or the closing )")
+            name, start = key[0], at
+            at = _skip(text, key.end())
+            if text[at : at + 1] != "[":
+                raise InputError(f"{_where(text, at)}: expected [ after {name}")
+            while text[at : at + 1] == "[":
+                value = re.compile(r"\[((?:\\.|[^\]\\])*)\]", re.DOTALL).match(text, at)
+                if not value:
+                    raise InputError(f"{_where(text, at)}: the value of {name} has no closing ]")
+                yield name, re.sub(r"\\(.)", r"\1", value[1], flags=re.DOTALL), start
+                at = _skip(text, value.end())
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _where(text: str, at: int) -> str:
+    line = text.count("\n", 0, at)
+    return f"line {line + 1}, column {at - (text.rfind(chr(10), 0, at) + 1) + 1}"
+
+
+def _move_text(size: int, move: int) -> str:
+    return "swap-pieces" if move == size * size else cell_name(size, move)
+
+
+def _escape(value: str) -> str:
+    return re.sub(r"([\]\\])", r"\\\1", value)

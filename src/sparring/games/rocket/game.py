@@ -1,0 +1,63 @@
+"""Rocket League as Sparring sees it: the `GAME` object of the plug-in protocol."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sparring.core import GameSpec, Player
+from sparring.games.rocket.actions import action_table, describe_action
+from sparring.games.rocket.arena import RocketArena, rocket_spec
+from sparring.games.rocket.network import RocketNetwork
+from sparring.games.rocket.players import RulePlayer, TowardBallPlayer
+from sparring.games.rocket.settings import RocketSettings
+from sparring.games.rocket.setup import setup_rocket
+
+
+class RocketGame:
+    """Rocket League: cars, a ball, two goals; 1v1 to 3v3."""
+
+    name = "rocket"
+    summary = "Rocket League (RocketSim physics): 1v1, 2v2, 3v3"
+    settings = RocketSettings
+    network = RocketNetwork
+    presets = Path(__file__).parent / "presets"
+    players: Mapping[str, Callable[[Any, int], Player]] = {
+        "toward-ball": TowardBallPlayer,
+        "rule": RulePlayer,
+    }
+
+    def install(self, say: Callable[[str], None]) -> None:
+        """The collision meshes of the field."""
+        setup_rocket(say)
+
+    def spec(self, settings: RocketSettings) -> GameSpec:
+        """What rows look like under `settings`."""
+        return rocket_spec(settings)
+
+    def arena(self, settings: RocketSettings, *, matches: int, seed: int) -> RocketArena:
+        """An arena that plays `matches` at the same time."""
+        return RocketArena(settings, matches=matches, seed=seed)
+
+    def policy(self, spec: GameSpec, network: RocketNetwork) -> Any:
+        """A fresh torch policy."""
+        from sparring.games.rocket.net import rocket_policy
+
+        return rocket_policy(spec, network)
+
+    def fits(self, trained: GameSpec, spec: GameSpec) -> str | None:
+        """Networks play whatever has their observation and action table, at any tick skip and delay."""
+        for key in ("room", "actions", "observation"):
+            if trained.settings.get(key) != spec.settings.get(key):
+                return f"it was trained with {key}: {trained.settings.get(key)}, not {spec.settings.get(key)}"
+        return None
+
+    def model(self, spec: GameSpec) -> None:
+        """None: the physics cannot be forked cheaply enough for search."""
+        return None
+
+    def describe(self, spec: GameSpec, action: int) -> str:
+        """The controls that an action holds."""
+        return describe_action(action_table(str(spec.settings["actions"])), action)
+
+
+GAME = RocketGame()

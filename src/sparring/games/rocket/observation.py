@@ -1,0 +1,231 @@
+"""What a seat sees: the field from its own side, orange's turned by half a turn so that everyone attacks +y.
+
+`default` has two arrays. `cars: float32[2 * room, 27]`: the seat's own car, its team mates, its opponents, each in
+seat order, rows of absent cars all 0:
+
+    0        1 if there is such a car
+    1-3      position / 2300          10-12  velocity / 2300
+    4-6      nose, unit vector        13-15  spin / pi
+    7-9      roof, unit vector        16     boost, 0..1
+    17       seconds until a demolished car is back
+    18-20    on the ground, boosting, supersonic
+    21-23    ball from the car, in the car's own axes (nose, right, roof) / 2300
+    24-26    velocity of the ball relative to the car, in the same axes / 2300
+
+`world: float32[64]`:
+
+    0-8      ball position / 2300, velocity / 2300, spin / pi
+    9-42     seconds / 10 until each boost pad is back, own goal first
+    43-51    own jump held, handbrake, has jumped, is jumping, has flipped, is flipping, has double jumped,
+             can flip, seconds since the jump
+    52-59    the controls of the last action
+    60-63    share of the match left, goals ahead / 5, overtime, kickoff (nobody has touched the ball yet)
+
+`positions` is the same with velocities and spins at 0. `rlgym` is one array `flat: float32[52 + 40 * room]`, equal to
+RLGym's `DefaultObs(zero_padding=room)`.
+"""
+
+from math import pi
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core import Array, Field
+from sparring.games.rocket import field
+
+Floats = Array
+Rows = NDArray[np.int32]
+
+CAR_FEATURES = 27
+WORLD_FEATURES = 64
+OWN = slice(43, 52)
+LAST = slice(52, 60)
+MATCH = slice(60, 64)
+
+_LENGTH = np.float32(1 / 2300)
+_SPIN = np.float32(1 / pi)
+
+
+def observation_fields(kind: str, room: int) -> dict[str, Field]:
+    """The arrays of observation `kind`, for a spec."""
+    if kind == "rlgym":
+        return {"flat": Field((52 + 40 * room,), "float32")}
+    return {"cars": Field((2 * room, CAR_FEATURES), "float32"), "world": Field((WORLD_FEATURES,), "float32")}
+
+
+def observe(
+    kind: str,
+    out: dict[str, Array],
+    *,
+    ball: Floats,
+    cars: Floats,
+    present: NDArray[np.bool_],
+    pads: Floats,
+    last: Floats,
+    match: Floats,
+    row_match: Rows,
+    row_seat: Rows,
+) -> None:
+    """Writes the observation of k rows into `out`.
+
+    States of m matches: `ball: float32[m, 9]`, `cars: float32[m, seats, 34]`, `present: bool[m, seats]`,
+    `pads: float32[m, 34]`, `last: float32[m, seats, 8]` controls, `match: float32[m, 4]` as blue sees it;
+    `row_match`, `row_seat: int32[k]` say whose view each row is.
+    """
+    if kind == "rlgym":
+        _rlgym(ball, cars, present, pads, row_match, row_seat, out["flat"])
+    else:
+        hide = kind == "positions"
+        _default(ball, cars, present, pads, last, match, row_match, row_seat, hide, out["world"], out["cars"])
+
+
+@numba.njit(cache=True, nogil=True)
+def _default(
+    ball: Floats,
+    cars: Floats,
+    present: NDArray[np.bool_],
+    pads: Floats,
+    last: Floats,
+    match: Floats,
+    row_match: Rows,
+    row_seat: Rows,
+    hide: bool,
+    world_out: Floats,
+    cars_out: Floats,
+) -> None:
+    seats = cars.shape[1]
+    room = seats // 2
+    still = np.float32(0.0 if hide else 1.0)
+    for row in range(len(row_match)):
+        m, seat = row_match[row], row_seat[row]
+        orange = seat >= room
+        turn = np.float32(-1.0 if orange else 1.0)
+        world = world_out[row]
+        b = ball[m]
+        for axis in range(3):
+            sign = turn if axis < 2 else np.float32(1.0)
+            world[axis] = b[axis] * sign * _LENGTH
+            world[3 + axis] = b[3 + axis] * sign * _LENGTH * still
+            world[6 + axis] = b[6 + axis] * sign * _SPIN * still
+        for pad in range(34):
+            world[9 + pad] = pads[m, 33 - pad if orange else pad] * np.float32(0.1)
+        for flag in range(9):
+            world[43 + flag] = cars[m, seat, 20 + flag]
+        for control in range(8):
+            world[52 + control] = last[m, seat, control]
+        world[60] = match[m, 0]
+        world[61] = match[m, 1] * turn
+        world[62] = match[m, 2]
+        world[63] = match[m, 3]
+        for place in range(seats):
+            _car(b, cars, present, m, _seat_at(place, seat, room), turn, still, cars_out[row, place])
+
+
+@numba.njit(cache=True, nogil=True)
+def _seat_at(place: int, seat: int, room: int) -> int:
+    """The seat shown at `place` to `seat`: itself, its team mates in order, its opponents in order."""
+    own = seat // room * room
+    if place == 0:
+        return seat
+    if place < room:
+        mate = own + place - 1
+        return mate if mate < seat else mate + 1
+    return room - own + place - room
+
+
+@numba.njit(cache=True, nogil=True)
+def _car(
+    ball: Floats,
+    cars: Floats,
+    present: NDArray[np.bool_],
+    m: int,
+    seat: int,
+    turn: np.float32,
+    still: np.float32,
+    out: Floats,
+) -> None:
+    if not present[m, seat]:
+        out[:] = 0
+        return
+    car = cars[m, seat]
+    out[0] = 1
+    for axis in range(3):
+        sign = turn if axis < 2 else np.float32(1.0)
+        out[1 + axis] = car[axis] * sign * _LENGTH
+        out[4 + axis] = car[3 + axis] * sign
+        out[7 + axis] = car[6 + axis] * sign
+        out[10 + axis] = car[9 + axis] * sign * _LENGTH * still
+        out[13 + axis] = car[12 + axis] * sign * _SPIN * still
+    out[16] = car[15] * np.float32(0.01)
+    out[17] = car[16]
+    out[18] = car[17]
+    out[19] = car[18]
+    out[20] = car[19]
+    nose, roof = car[3:6], car[6:9]
+    side = (
+        roof[1] * nose[2] - roof[2] * nose[1],
+        roof[2] * nose[0] - roof[0] * nose[2],
+        roof[0] * nose[1] - roof[1] * nose[0],
+    )
+    for part in range(2):
+        x = ball[3 * part] - car[9 * part]
+        y = ball[3 * part + 1] - car[9 * part + 1]
+        z = ball[3 * part + 2] - car[9 * part + 2]
+        scale = _LENGTH * (still if part else np.float32(1.0))
+        out[21 + 3 * part] = (x * nose[0] + y * nose[1] + z * nose[2]) * scale
+        out[22 + 3 * part] = (x * side[0] + y * side[1] + z * side[2]) * scale
+        out[23 + 3 * part] = (x * roof[0] + y * roof[1] + z * roof[2]) * scale
+
+
+@numba.njit(cache=True, nogil=True)
+def _rlgym(
+    ball: Floats,
+    cars: Floats,
+    present: NDArray[np.bool_],
+    pads: Floats,
+    row_match: Rows,
+    row_seat: Rows,
+    out: Floats,
+) -> None:
+    seats = cars.shape[1]
+    room = seats // 2
+    for row in range(len(row_match)):
+        m, seat = row_match[row], row_seat[row]
+        orange = seat >= room
+        turn = np.float32(-1.0 if orange else 1.0)
+        flat = out[row]
+        flat[:] = 0
+        for axis in range(3):
+            sign = turn if axis < 2 else np.float32(1.0)
+            flat[axis] = ball[m, axis] * sign * _LENGTH
+            flat[3 + axis] = ball[m, 3 + axis] * sign * _LENGTH
+            flat[6 + axis] = ball[m, 6 + axis] * sign * _SPIN
+        for pad in range(34):
+            flat[9 + pad] = pads[m, 33 - pad if orange else pad] * np.float32(0.1)
+        for flag in range(9):
+            flat[43 + flag] = cars[m, seat, 20 + flag]
+        # RLGym packs the cars that are there to the front of each team's places.
+        place = 52
+        for order in range(seats):
+            if order == room:
+                place = 52 + 20 * room
+            shown = _seat_at(order, seat, room)
+            if present[m, shown]:
+                car = cars[m, shown]
+                for axis in range(3):
+                    sign = turn if axis < 2 else np.float32(1.0)
+                    flat[place + axis] = car[axis] * sign * _LENGTH
+                    flat[place + 3 + axis] = car[3 + axis] * sign
+                    flat[place + 6 + axis] = car[6 + axis] * sign
+                    flat[place + 9 + axis] = car[9 + axis] * sign * _LENGTH
+                    flat[place + 12 + axis] = car[12 + axis] * sign * _SPIN
+                flat[place + 15] = car[15] * np.float32(0.01)
+                flat[place + 16] = car[16]
+                flat[place + 17] = car[17]
+                flat[place + 18] = car[18]
+                flat[place + 19] = car[19]
+                place += 20
+
+
+assert (field.HOLDING_JUMP, field.AIR_SECONDS) == (20, 28), "the kernels copy columns 20..28 as they are"

@@ -1,0 +1,135 @@
+"""Set-up: fetches the collision meshes that RocketSim needs, and starts RocketSim with them.
+
+The meshes of the soccar field are part of the source package of rlgym-rocket-league (Apache 2.0). pip fetches
+that one file, without its dependencies, and only the meshes are unpacked, into the cache folder.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sparring.core import InputError, RunError
+
+PACKAGE = "rlgym-rocket-league==2.0.1"
+MESHES = 16
+"""Mesh files of the soccar field."""
+_INSIDE = "rlgym/rocket_league/sim/collision_meshes/soccar/"
+
+
+def cache_folder() -> Path:
+    """`$SPARRING_CACHE`, or `~/.cache/sparring`."""
+    return Path(os.environ.get("SPARRING_CACHE") or Path.home() / ".cache" / "sparring")
+
+
+def mesh_folder() -> Path:
+    """Where the meshes are kept: a folder that has `soccar/` in it."""
+    return cache_folder() / "rocket" / "collision_meshes"
+
+
+def have_meshes() -> bool:
+    """Whether set-up has run."""
+    return len(list((mesh_folder() / "soccar").glob("*.cmf"))) == MESHES
+
+
+def setup_rocket(say: Callable[[str], None] = print) -> Path:
+    """Makes sure the meshes are in the cache and returns their folder; does nothing when they are.
+
+    Safe to run twice at the same time: the folder appears whole or not at all.
+    """
+    folder = mesh_folder()
+    if have_meshes():
+        say(f"collision meshes: already in {folder}")
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        work = Path(temporary)
+        say(f"collision meshes: fetching {PACKAGE} with pip")
+        archive = _download(work)
+        unpacked = work / "collision_meshes"
+        count = _unpack(archive, unpacked / "soccar")
+        if count != MESHES:
+            raise RunError(f"{archive.name} holds {count} collision meshes where {MESHES} were expected")
+        if folder.exists():
+            shutil.rmtree(folder)
+        try:
+            unpacked.rename(folder)
+        except OSError:
+            if not have_meshes():  # another set-up may have put them there meanwhile
+                raise
+    say(f"collision meshes: {MESHES} files in {folder}")
+    return folder
+
+
+def start_rocketsim() -> Any:
+    """The `RocketSim` module, its meshes loaded; raises `InputError` saying what to install or run."""
+    try:
+        import RocketSim
+    except ImportError as error:
+        raise InputError("Rocket League needs the rocketsim package: pip install 'sparring[rocket]'") from error
+    if not _started:
+        if not have_meshes():
+            raise InputError(f"no collision meshes in {mesh_folder()}: run `sparring setup rocket` once")
+        with _quiet_stdout():
+            RocketSim.init(str(mesh_folder()))
+        _started.append(True)
+    return RocketSim
+
+
+_started: list[bool] = []
+
+
+class _quiet_stdout:
+    """Sends what C++ code prints on standard output to nowhere, so that it cannot spoil a command's output."""
+
+    def __enter__(self) -> None:
+        sys.stdout.flush()
+        self._kept = os.dup(1)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+
+    def __exit__(self, *_: object) -> None:
+        os.dup2(self._kept, 1)
+        os.close(self._kept)
+
+
+def _download(folder: Path) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-deps", "--dest", str(folder), PACKAGE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    archives = [path for path in folder.iterdir() if path.name.endswith((".whl", ".tar.gz"))]
+    if done.returncode != 0 or len(archives) != 1:
+        reason = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+        raise RunError(f"pip could not fetch {PACKAGE}: {reason}")
+    return archives[0]
+
+
+def _unpack(archive: Path, target: Path) -> int:
+    """Copies the mesh files of a wheel or source archive into `target`, flat; returns how many."""
+    target.mkdir(parents=True)
+    count = 0
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            for name in wheel.namelist():
+                if _is_mesh(name):
+                    (target / Path(name).name).write_bytes(wheel.read(name))
+                    count += 1
+        return count
+    with tarfile.open(archive) as source:
+        for member in source:
+            content = source.extractfile(member) if member.isfile() and _is_mesh(member.name) else None
+            if content is not None:
+                (target / Path(member.name).name).write_bytes(content.read())
+                count += 1
+    return count
+
+
+def _is_mesh(name: str) -> bool:
+    return _INSIDE in name and name.endswith(".cmf")

@@ -1,0 +1,243 @@
+"""RocketSim behind arrays: one `Simulator` a match slot, and functions that step and read many of them.
+
+This is the only module that talks to RocketSim. Calls on it are the unavoidable part of a step, so each is
+chosen for its price: controls are prebuilt, `get_gym_state` is called once a step (its touched flag
+means "since the last call", so a second call would lose touches), and of `Car.get_state` only what the gym
+state lacks is read. Pad timers are not in the gym state either: they are kept here, and a pad is asked only
+when it was just taken.
+"""
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.games.rocket import field
+from sparring.games.rocket.actions import CONTROLS
+from sparring.games.rocket.setup import start_rocketsim
+from sparring.games.rocket.states import Situation
+
+Floats = NDArray[np.float32]
+
+_EXTRAS = 11
+_PACK = struct.Struct(f"{_EXTRAS}f")
+_TICK = np.float32(1.0 / field.TICKS)
+
+
+class Simulator:
+    """One RocketSim arena with `team` cars a side, blue first. Making one costs 40 ms, so they are reused."""
+
+    def __init__(self, team: int) -> None:
+        rocketsim = start_rocketsim()
+        self.team = team
+        self.arena: Any = rocketsim.Arena(rocketsim.GameMode.SOCCAR)
+        teams = [rocketsim.Team.BLUE] * team + [rocketsim.Team.ORANGE] * team
+        self.cars: list[Any] = [self.arena.add_car(side, rocketsim.CarConfig.OCTANE) for side in teams]
+        self.pads: list[Any] = self.arena.get_boost_pads()
+        self._rocketsim = rocketsim
+
+    def kickoff(self, seed: int) -> None:
+        """Cars on the kickoff spots that `seed` chooses, all pads there, controls released."""
+        self.arena.reset_kickoff(seed)
+        self._release()
+
+    def place(self, situation: Situation) -> None:
+        """Puts ball, cars and pads where `situation` says, with nothing left of the match before."""
+        rocketsim = self._rocketsim
+        self.arena.reset_kickoff(0)
+        ball = rocketsim.BallState()
+        ball.pos = rocketsim.Vec(*situation.ball[field.BALL_POSITION].tolist())
+        ball.vel = rocketsim.Vec(*situation.ball[field.BALL_VELOCITY].tolist())
+        ball.ang_vel = rocketsim.Vec(*situation.ball[field.BALL_SPIN].tolist())
+        self.arena.ball.set_state(ball)
+        for row, car in enumerate(self.cars):
+            state = rocketsim.CarState()
+            state.pos = rocketsim.Vec(*situation.position[row].tolist())
+            state.vel = rocketsim.Vec(*situation.velocity[row].tolist())
+            state.ang_vel = rocketsim.Vec(*situation.spin[row].tolist())
+            state.rot_mat = rocketsim.Angle(*situation.angles[row].tolist()).as_rot_mat()
+            state.boost = float(situation.boost[row])
+            grounded = bool(situation.position[row, 2] <= field.CAR_REST + 1)
+            state.is_on_ground = grounded
+            state.wheels_with_contact = (grounded,) * 4
+            car.set_state(state)
+        for pad, seconds in zip(self.pads, situation.pads.tolist(), strict=True):
+            state = rocketsim.BoostPadState()
+            state.cooldown = seconds
+            state.is_active = seconds == 0.0
+            pad.set_state(state)
+        self._release()
+
+    def _release(self) -> None:
+        neutral = self._rocketsim.CarControls()
+        for car in self.cars:
+            car.set_controls(neutral)
+
+
+def prebuilt_controls(table: Floats) -> list[Any]:
+    """A RocketSim control object for each row of `table: float32[actions, 8]`."""
+    rocketsim = start_rocketsim()
+    controls = []
+    for row in table.tolist():
+        control = rocketsim.CarControls()
+        for name, value in zip(CONTROLS, row, strict=True):
+            setattr(control, name, bool(value) if name in ("jump", "boost", "handbrake") else value)
+        controls.append(control)
+    return controls
+
+
+def advance(
+    simulators: Sequence[Simulator], controls: Sequence[Any], actions: list[int], *, ticks: int, delay: int
+) -> None:
+    """Holds the old controls for `delay` ticks and the new ones for the rest of `ticks`.
+
+    `actions` has one number a car, match by match. The GIL is free while RocketSim steps.
+    """
+    following = iter(actions)
+    rest = ticks - delay
+    for simulator in simulators:
+        step = simulator.arena.step
+        if delay:
+            step(delay)
+        for car in simulator.cars:
+            car.set_controls(controls[next(following)])
+        step(rest)
+
+
+class Readings:
+    """What `read` found on n fields with r cars in all."""
+
+    __slots__ = ("ball", "cars", "pads", "score")
+
+    ball: Floats
+    """`float32[n, 9]`"""
+    cars: Floats
+    """`float32[r, 34]`, match by match, in the order of their simulators' cars."""
+    pads: NDArray[np.bool_]
+    """`bool[n, 34]` which boost pads are there."""
+    score: NDArray[np.int32]
+    """`int32[n, 2]` goals of blue and orange since the simulator was made."""
+
+
+def read(simulators: Sequence[Simulator]) -> Readings:
+    """The state of every field; clears RocketSim's touched flags."""
+    games, pads, balls, cars = [], [], [], []
+    extras = bytearray(_PACK.size * sum(len(simulator.cars) for simulator in simulators))
+    offset = 0
+    for simulator in simulators:
+        try:
+            game, pad, ball, *drivers = simulator.arena.get_gym_state()
+        except RuntimeError:  # RocketSim refuses to show a state with a NaN in it
+            game, pad, ball, *drivers = _broken_state(simulator)
+        games.append(game)
+        pads.append(pad)
+        balls.append(ball)
+        cars += drivers
+        for car in simulator.cars:
+            state = car.get_state()
+            _PACK.pack_into(
+                extras,
+                offset,
+                state.demo_respawn_timer,
+                state.time_spent_boosting,
+                state.supersonic_time,
+                state.last_controls.jump,
+                state.handbrake_val,
+                state.has_jumped,
+                state.is_jumping,
+                state.has_flipped,
+                state.flip_time,
+                state.has_double_jumped,
+                state.air_time_since_jump,
+            )
+            offset += _PACK.size
+    readings = Readings()
+    raw = np.concatenate(cars)
+    readings.cars = np.empty((len(raw) // 2, field.CAR_COLUMNS), np.float32)
+    _assemble(raw, np.frombuffer(extras, np.float32).reshape(-1, _EXTRAS), readings.cars)
+    ball_rows = np.concatenate(balls)[::2]
+    readings.ball = np.concatenate([ball_rows[:, :3], ball_rows[:, 7:13]], axis=1)
+    readings.pads = np.concatenate(pads)[::2] > 0
+    readings.score = np.stack(games)[:, 2:4].astype(np.int32)
+    return readings
+
+
+def _broken_state(simulator: Simulator) -> list[Floats]:
+    """A gym state asked car by car, so that the arena sees which one is broken; the ball's if no car is."""
+    cars = []
+    for car in simulator.cars:
+        state, rows = car.get_state(), np.zeros((2, 36), np.float32)
+        rows[:, 11:14], rows[:, 18:21], rows[:, 21:24] = (
+            part.as_tuple() for part in (state.pos, state.vel, state.ang_vel)
+        )
+        cars.append(rows)
+    whole = all(np.isfinite(rows).all() for rows in cars)
+    ball = np.full((2, 25), np.nan if whole else 0.0, np.float32)
+    return [np.zeros(4, np.float32), np.ones((2, field.PADS), np.float32), ball, *cars]
+
+
+@numba.njit(cache=True, nogil=True)
+def _assemble(raw: Floats, extras: Floats, cars: Floats) -> None:
+    """Gym rows `float32[2r, 36]` (upright and inverted in turn) and extras `float32[r, 11]` to car rows."""
+    for row in range(len(cars)):
+        gym, extra, car = raw[2 * row], extras[row], cars[row]
+        car[0:3] = gym[11:14]
+        car[3:6] = gym[24:27]
+        car[6:9] = gym[30:33]
+        car[9:12] = gym[18:21]
+        car[12:15] = gym[21:24]
+        car[15] = gym[10]
+        car[16] = extra[0]
+        car[17] = gym[8]
+        car[18] = extra[1] > 0
+        car[19] = extra[2] > 0
+        car[20] = extra[3]
+        car[21] = extra[4]
+        car[22] = extra[5]
+        car[23] = extra[6]
+        car[24] = extra[7]
+        car[25] = extra[7] > 0 and extra[8] < np.float32(0.65)
+        car[26] = extra[9]
+        ready = gym[8] == 0 and extra[3] == 0 and extra[7] == 0 and extra[9] == 0
+        car[27] = ready and extra[10] < np.float32(1.25)
+        car[28] = extra[10]
+        car[29] = gym[9]
+        car[30] = gym[3]
+        car[31] = gym[4]
+        car[32] = gym[5]
+        car[33] = gym[6]
+
+
+def count_down(timers: Floats, there: NDArray[np.bool_], simulators: Sequence[Simulator], *, ticks: int) -> None:
+    """Moves pad timers `float32[n, 34]` on by `ticks`, in place, given which pads are `there: bool[n, 34]`.
+
+    RocketSim subtracts a tick at a time in single precision, and so does this: the timers stay equal bit for bit.
+    Pads that were just taken are asked.
+    """
+    taken = _count_down(timers, there, ticks)
+    for match, pad in zip(*(index.tolist() for index in np.nonzero(taken)), strict=True):
+        timers[match, pad] = simulators[match].pads[pad].get_state().cooldown
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_down(timers: Floats, there: NDArray[np.bool_], ticks: int) -> NDArray[np.bool_]:
+    unknown = np.zeros(timers.shape, np.bool_)
+    for match in range(timers.shape[0]):
+        for pad in range(timers.shape[1]):
+            left = timers[match, pad]
+            if there[match, pad]:
+                left = np.float32(0.0)
+            elif left > 0:
+                for _ in range(ticks):
+                    left = max(np.float32(left - _TICK), np.float32(0.0))
+            timers[match, pad] = left
+            unknown[match, pad] = left == 0 and not there[match, pad]
+    return unknown
+
+
+def pad_timers(simulator: Simulator) -> Floats:
+    """`float32[34]` seconds until each pad of one field is back, asked pad by pad: at a match's start only."""
+    return np.array([pad.get_state().cooldown for pad in simulator.pads], np.float32)

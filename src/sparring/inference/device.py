@@ -1,0 +1,89 @@
+"""The one module that knows about CUDA, MPS, CPU, dtypes and pinned memory.
+
+Everything else asks a `Device` to bring arrays over, to open the right autocast, and to bring answers back.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sparring.core import Array, InputError
+
+DeviceName = Literal["auto", "cpu", "cuda", "mps"]
+DtypeName = Literal["float32", "bfloat16", "float16"]
+
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where networks run and in which precision."""
+
+    kind: str
+    dtype: DtypeName
+
+    @classmethod
+    def pick(cls, name: DeviceName = "auto", dtype: DtypeName = "float32") -> "Device":
+        """The named device, or the best one there is; raises `InputError` if it cannot do what is asked."""
+        available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+        kind = next(k for k in ("cuda", "mps", "cpu") if available[k]) if name == "auto" else name
+        if not available[kind]:
+            present = ", ".join(k for k, there in available.items() if there)
+            raise InputError(f"device = {name}: this machine has no {name}; available: {present}")
+        if dtype == "float16" and kind == "cpu":
+            raise InputError("dtype = float16: the CPU has no fast float16; use float32 or bfloat16")
+        return cls(kind, dtype)
+
+    @property
+    def torch_device(self) -> torch.device:
+        """The torch handle."""
+        return torch.device(self.kind)
+
+    @property
+    def prefers_few_shapes(self) -> bool:
+        """Whether each new batch shape costs kernel selection, so that padding pays."""
+        return self.kind != "cpu"
+
+    def autocast(self) -> AbstractContextManager[object]:
+        """The precision context for forwards and losses; does nothing in float32."""
+        if self.dtype == "float32":
+            return nullcontext()
+        return torch.autocast(self.kind, dtype=_DTYPES[self.dtype])
+
+    def tensor(self, array: Array) -> Tensor:
+        """`array` on the device. On the CPU it shares memory; on CUDA it goes over pinned and without waiting."""
+        host = torch.from_numpy(array)
+        if self.kind == "cpu":
+            return host
+        if self.kind == "cuda":
+            return host.pin_memory().to(self.torch_device, non_blocking=True)
+        return host.to(self.torch_device)
+
+    def tensors(self, arrays: Mapping[str, Array]) -> dict[str, Tensor]:
+        """Every array of a dict on the device."""
+        return {name: self.tensor(array) for name, array in arrays.items()}
+
+    def scaler(self) -> "torch.amp.GradScaler":
+        """The gradient scaler that float16 training needs; passes through for other dtypes."""
+        return torch.amp.GradScaler(self.kind, enabled=self.dtype == "float16")
+
+
+def to_numpy(tensor: Tensor) -> Array:
+    """A host array of `tensor`, float32 for any floating dtype."""
+    if tensor.is_floating_point():
+        tensor = tensor.float()
+    array: Array = tensor.cpu().numpy()
+    return array
+
+
+def padded_rows(rows: int) -> int:
+    """The next batch size of a short ladder (8, 10, 12, 14, 16, 20, ...): at most a quarter is padding."""
+    if rows <= 8:
+        return 8
+    step = 1 << (int(np.ceil(np.log2(rows))) - 3)
+    return -(-rows // step) * step

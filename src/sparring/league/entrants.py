@@ -1,0 +1,76 @@
+"""Entrants: a player named on the command line, be it a built-in name or a checkpoint."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparring.core import Game, GameSpec, InputError, Player, RandomPlayer, game_names, load_game
+from sparring.core.settings import convert
+from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.learn.checkpoint import Checkpoint, load_checkpoint
+from sparring.search import GumbelSettings, PlaySettings, Symmetric
+from sparring.search.seating import forward_model, search_player
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """Who someone is, before being seated: a built-in player's name, or a checkpoint."""
+
+    name: str
+    checkpoint: Checkpoint | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Entrant":
+        """A path to a checkpoint or run folder, shipped weights (`hex-7x7`), or else a built-in player's name."""
+        path = Path(text)
+        if not path.exists():
+            path = shipped_weights().get(text, path)
+        if path.exists():
+            return cls(name=text, checkpoint=load_checkpoint(path))
+        if "/" in text:
+            raise InputError(f"{text}: no such file or folder")
+        return cls(name=text)
+
+    def seat(
+        self,
+        game: Game,
+        spec: GameSpec,
+        *,
+        matches: int,
+        device: Device,
+        temperature: float,
+        seed: int,
+        simulations: int = 0,
+    ) -> Player:
+        """The player, ready for an arena of `spec` with `matches` matches.
+
+        A checkpoint plays by its network alone, at `temperature`, or looks ahead with `simulations` a move.
+        """
+        if self.checkpoint is None:
+            return built_in(game, spec, self.name, seed=seed)
+        try:
+            policy = self.checkpoint.policy(spec)
+        except InputError as error:
+            raise InputError(f"{self.name}: {error}") from error
+        engine = InferenceEngine(spec, slots=matches * spec.seats, device=device, seed=seed)
+        engine.add("main", policy, version=self.checkpoint.version)
+        if simulations:
+            search = GumbelSettings(simulations=simulations)
+            symmetry = isinstance(forward_model(spec), Symmetric)
+            return search_player(engine, "main", search, play=PlaySettings(), seed=seed, symmetry=symmetry)
+        return NetworkPlayer(engine, "main", temperature=temperature)
+
+
+def shipped_weights() -> dict[str, Path]:
+    """Checkpoints that come with the installed games, by name."""
+    folders = [load_game(name).presets.parent / "weights" for name in game_names()]
+    return {path.name: path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())}
+
+
+def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:
+    """The built-in player called `name`."""
+    if name == "random":
+        return RandomPlayer(seed)
+    if name not in game.players:
+        allowed = ", ".join(["random", *game.players])
+        raise InputError(f"unknown player {name!r}; {game.name} has: {allowed}; or give a checkpoint folder")
+    return game.players[name](convert(spec.settings, game.settings, where=game.name), seed)

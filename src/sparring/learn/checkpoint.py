@@ -1,0 +1,107 @@
+"""Checkpoints: weights as safetensors, everything else as JSON. No pickle, so loading one runs no code."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor, nn
+
+from sparring.core import GameSpec, InputError, load_game
+from sparring.core.files import write_folder
+from sparring.core.settings import convert
+
+FORMAT = 1
+WEIGHTS = "policy.safetensors"
+ABOUT = "policy.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A policy at rest: what it plays, how it is built, its weights and where they come from."""
+
+    spec: GameSpec
+    network: Mapping[str, Any]
+    version: int
+    weights: Mapping[str, Tensor]
+    about: Mapping[str, Any]
+    """Free facts for people: decisions trained on, win rates."""
+
+    def policy(self, spec: GameSpec) -> nn.Module:
+        """A network with these weights that plays `spec`; raises `InputError` if it cannot."""
+        if self.spec.game != spec.game:
+            raise InputError(f"a checkpoint of {self.spec.game} cannot play {spec.game}")
+        game = load_game(spec.game)
+        reason = game.fits(self.spec, spec)
+        if reason is not None:
+            raise InputError(reason)
+        network: Any = convert(self.network, game.network, where="checkpoint network")
+        policy: nn.Module = game.policy(spec, network)
+        try:
+            policy.load_state_dict(dict(self.weights))
+        except RuntimeError as error:
+            raise InputError(f"weights do not fit their own network: {str(error).splitlines()[0]}") from error
+        return policy
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    """Writes `folder` in one step."""
+    about = {
+        "format": FORMAT,
+        "spec": checkpoint.spec.to_json(),
+        "network": dict(checkpoint.network),
+        "version": checkpoint.version,
+        "about": dict(checkpoint.about),
+    }
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.weights.items()}
+    write_folder(folder, {WEIGHTS: save_tensors(weights), ABOUT: (json.dumps(about, indent=2) + "\n").encode()})
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """The checkpoint in folder `path`, or the best (else newest) one of a run folder."""
+    folder = locate_checkpoint(path)
+    try:
+        data = json.loads((folder / ABOUT).read_bytes())
+        if data.get("format") != FORMAT:
+            raise InputError(f"{folder}: checkpoint format {data.get('format')}; this version reads {FORMAT}")
+        return Checkpoint(
+            spec=GameSpec.from_json(data["spec"]),
+            network=data["network"],
+            version=int(data["version"]),
+            weights=read_tensors(folder / WEIGHTS),
+            about=data["about"],
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{folder}: corrupt checkpoint ({ABOUT}: {error})") from error
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file; raises `InputError` if it is missing or damaged."""
+    try:
+        tensors: dict[str, Tensor] = load_tensors(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except SafetensorError as error:
+        raise InputError(f"{path.parent}: corrupt checkpoint ({path.name}: {error})") from error
+    return tensors
+
+
+def write_tensors(tensors: Mapping[str, Tensor]) -> bytes:
+    """Safetensors bytes of `tensors`."""
+    return bytes(save_tensors({name: torch.as_tensor(t).detach().cpu().contiguous() for name, t in tensors.items()}))
+
+
+def locate_checkpoint(path: Path) -> Path:
+    """The checkpoint folder that `path` means: itself, or a run folder's best, or else its newest."""
+    if (path / ABOUT).is_file():
+        return path
+    candidates = [path / "best", *sorted(path.glob("checkpoints/[0-9]*"), reverse=True)]
+    for folder in candidates:
+        if (folder / ABOUT).is_file():
+            return folder
+    raise InputError(f"{path}: no checkpoint here (a checkpoint folder holds {ABOUT} and {WEIGHTS})")

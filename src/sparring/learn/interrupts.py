@@ -1,0 +1,26 @@
+"""Ctrl-C and SIGTERM as a polite request: finish the update, save, leave. A second one leaves at once."""
+
+import signal
+from types import FrameType
+
+
+class Interrupts:
+    """While entered, notes the first signal and lets the second through as `KeyboardInterrupt`."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> "Interrupts":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True

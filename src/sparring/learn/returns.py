@@ -1,0 +1,39 @@
+"""Returns and advantages over ragged episodes: pure functions of flat arrays."""
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+@numba.njit(
+    "Tuple((float32[:], float32[:]))(float32[:], float32[:], int32[:], float32[:], float64, float64)", cache=True
+)
+def generalised_advantages(
+    reward: Floats,
+    value: Floats,
+    lengths: NDArray[np.int32],
+    last_value: Floats,
+    discount: float,
+    trace: float,
+) -> tuple[Floats, Floats]:
+    """Generalised advantage estimation of n episodes laid end to end in r rows.
+
+    `reward, value: float32[r]`, `lengths: int32[n]`, `last_value: float32[n]` the expected gain after each
+    episode's last row (0 if its match ended there). Returns `(advantage, target): float32[r]` each, where
+    target = advantage + value is what the value function should have said.
+    """
+    advantage = np.empty_like(reward)
+    row = 0
+    for episode in range(len(lengths)):
+        end = row + lengths[episode]
+        ahead = np.float64(last_value[episode])
+        running = 0.0
+        for t in range(end - 1, row - 1, -1):
+            surprise = reward[t] + discount * ahead - value[t]
+            running = surprise + discount * trace * running
+            advantage[t] = running
+            ahead = np.float64(value[t])
+        row = end
+    return advantage, advantage + value

@@ -1,0 +1,314 @@
+"""The training loop: collect, learn, swap weights, save, rate, again.
+
+Everything that makes a run what it is lives in a `Training`; `train` is the loop over it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+
+from sparring.core import Adaptive, Array, Game, GameSpec, InputError, Resumable
+from sparring.core.settings import convert
+from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.league import Score, built_in, evaluate
+from sparring.learn.algorithms import Algorithm, Reporting, build_algorithm
+from sparring.learn.checkpoint import Checkpoint, load_checkpoint
+from sparring.learn.config import TrainConfig
+from sparring.learn.interrupts import Interrupts
+from sparring.learn.learner import NotFinite
+from sparring.learn.run import ResumeState, RunFolder
+from sparring.policy import parameter_count
+from sparring.report.metrics import Metrics
+from sparring.report.progress import ProgressLine, share_text
+from sparring.report.stages import Stages
+from sparring.rollout import Collector, everyone
+
+POLICY = "main"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call of `train` ended."""
+
+    updates: int
+    decisions: int
+    finished: bool
+    """False when it was asked to stop before the end; the same command continues it."""
+    scores: Mapping[str, Score]
+
+
+def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[str], None] = print) -> Outcome:
+    """Trains until `config.decisions`, resuming whatever `folder` holds; rates the result at the end."""
+    torch.set_num_threads(config.threads or torch.get_num_threads())
+    resumed = folder.open(config)
+    training = Training(config, game, say=say)
+    if resumed is not None:
+        training.restore(resumed)
+        say(f"resuming {folder.path} at update {training.update}, {training.decisions:,} decisions")
+    metrics = Metrics(folder.path, resumed_at=training.update)
+    scores: dict[str, Score] = {}
+    try:
+        with (
+            Interrupts() as interrupts,
+            ProgressLine("training", total=config.decisions, done=training.decisions) as bar,
+        ):
+            while training.decisions < config.decisions and not interrupts.asked:
+                values = training.advance()
+                if config.evaluation.every and training.update % config.evaluation.every == 0:
+                    scores = training.rate()
+                    values |= {f"win_rate/{name}": score.rate for name, score in scores.items()}
+                    training.keep_best(folder, scores)
+                training.adapt(values)
+                metrics.write(training.update, values)
+                if training.update % config.checkpoint.every == 0:
+                    training.save(folder)
+                bar.update(training.decisions, training.progress_text(values))
+            training.save(folder)
+        finished = training.decisions >= config.decisions
+        if finished:
+            scores = training.rate()
+            training.keep_best(folder, scores)
+    except NotFinite as error:
+        path = folder.save_bad_batch(error.batch)
+        error.args = (f"{error.args[0]} at update {training.update + 1}; the batch is in {path}",)
+        raise
+    finally:
+        metrics.close()
+        training.close()
+    return Outcome(training.update, training.decisions, finished, scores)
+
+
+class Training:
+    """The parts of a run, joined: arena, engine, collector, learner, and where they stand."""
+
+    def __init__(self, config: TrainConfig, game: Game, *, say: Callable[[str], None]) -> None:
+        if config.workers:
+            raise InputError(f"workers = {config.workers}: only 0 (all in one process) is available")
+        self.update = 0
+        self.decisions = 0
+        self._best = -1.0
+        self._config = config
+        self._game = game
+        self._say = say
+        self._settings: Any = convert(config.settings, game.settings, where="settings")
+        self._network: Any = convert(config.network, game.network, where="network")
+        self.spec: GameSpec = game.spec(self._settings)
+        self._device = Device.pick(config.device, config.dtype)
+        torch.manual_seed(config.seed)
+        policy = game.policy(self.spec, self._network)
+        if config.init is not None:
+            policy.load_state_dict(self._initial_weights(config.init))
+        self.algorithm: Algorithm = build_algorithm(
+            config.learner, policy, spec=self.spec, device=self._device, seed=config.seed
+        )
+        self.engine = InferenceEngine(
+            self.spec,
+            slots=config.matches * self.spec.seats,
+            device=self._device,
+            seed=config.seed,
+            backend="torch" if self.algorithm.exact and config.backend == "auto" else config.backend,
+            compiled=config.compiled,
+            say=say,
+        )
+        self.engine.add(POLICY, self._copy_policy())
+        self.arena = game.arena(self._settings, matches=config.matches, seed=config.seed)
+        self.player = self.algorithm.player(self.engine, POLICY)
+        self.collector = Collector(
+            self.arena,
+            {POLICY: self.player},
+            everyone(0, self.spec.seats),
+            record=[POLICY],
+            segment=self.algorithm.segment,
+            cut=self.algorithm.cut,
+            keep_policy=self.algorithm.keep_policy,
+        )
+        self._stages = Stages()
+        say(f"{config.game} {dict(self.spec.settings)}: {parameter_count(policy):,} weights on {self._device.kind}")
+
+    def advance(self) -> dict[str, float]:
+        """One update: collect, learn, swap. Returns its metrics."""
+        start = perf_counter()
+        counters, engine = self.collector.counters, self.engine.counters
+        before = (counters.decisions, counters.matches, counters.batches, engine.forward_seconds)
+        with self._stages.time("collect"):
+            episodes = self.collector.collect(self.algorithm.rows)
+        progress = min(1.0, self.decisions / self._config.decisions)
+        with self._stages.time("learn"):
+            values = self.algorithm.learner.update(episodes, progress=progress)
+        self.update += 1
+        self.decisions += episodes.rows
+        with self._stages.time("gate"):
+            values |= self._publish()
+        seconds = perf_counter() - start
+        forward = engine.forward_seconds - before[3]
+        self._stages.seconds["collect"] -= forward
+        self._stages.add("forward", forward)
+        if isinstance(self.player, Reporting):
+            values |= self.player.report()
+        return values | {
+            "decisions": self.decisions,
+            "episode_rows": episodes.rows / len(episodes),
+            "decisions_per_second": (counters.decisions - before[0]) / seconds,
+            "matches_per_second": (counters.matches - before[1]) / seconds,
+            "mean_batch": (counters.decisions - before[0]) / (counters.batches - before[2]),
+            "illegal_actions": counters.illegal,
+            "failed_matches": counters.failed,
+            "policy_age": float(np.mean(self.update - 1 - episodes.version)),
+            **{f"share/{stage}": share for stage, share in self._stages.shares().items()},
+            **(self.arena.report() if isinstance(self.arena, Adaptive) else {}),
+        }
+
+    def adapt(self, values: Mapping[str, float]) -> None:
+        """Lets a curriculum see an update's metrics."""
+        changed = self.arena.adapt(values) if isinstance(self.arena, Adaptive) else None
+        if changed is not None:
+            self._say(changed)
+
+    def progress_text(self, values: Mapping[str, float]) -> str:
+        """What the progress line says after an update."""
+        return (
+            f"{values['matches_per_second']:,.0f} matches/s  {values['decisions_per_second']:,.0f} decisions/s  "
+            f"batch {values['mean_batch']:.0f}  {share_text(self._stages.shares())}"
+        )
+
+    def rate(self) -> dict[str, Score]:
+        """Matches of the present policy against the built-in opponents, in an arena of its own."""
+        settings = self._config.evaluation
+        scores = {}
+        with self._stages.time("evaluate"):
+            for number, name in enumerate(settings.opponents):
+                seed = self._config.seed + 1_000_003 * (number + 1) + self.update
+                arena = self._game.arena(self._settings, matches=min(settings.matches, self._config.matches), seed=seed)
+                if isinstance(arena, Adaptive) and isinstance(self.arena, Adaptive):
+                    arena.stand_at(self.arena.standing())
+                engine = InferenceEngine(
+                    self.spec, slots=arena.matches * self.spec.seats, device=self._device, seed=seed
+                )
+                engine.add(POLICY, self._copy_policy())
+                opponent = built_in(self._game, self.spec, name, seed=seed)
+                try:
+                    scores[name] = evaluate(NetworkPlayer(engine, POLICY), opponent, arena, matches=settings.matches)
+                finally:
+                    arena.close()
+        return scores
+
+    def _publish(self) -> dict[str, float]:
+        """Hands the new weights to self-play: at once, or where there is a gate when they beat the present ones."""
+        gate = self.algorithm.gate
+        weights = self.algorithm.learner.policy.state_dict()
+        figures = {}
+        if gate is not None:
+            if self.update % gate.every:
+                return {}
+            seed = self._config.seed + 7_000_003 * self.update
+            arena = self._game.arena(self._settings, matches=min(gate.matches, self._config.matches), seed=seed)
+            engine = InferenceEngine(self.spec, slots=arena.matches * self.spec.seats, device=self._device, seed=seed)
+            engine.add("new", self._copy_policy())
+            engine.add("best", self._copy_policy())
+            engine.swap("best", self.engine.weights(POLICY), version=0)
+            players = [self.algorithm.player(engine, name) for name in ("new", "best")]
+            score = evaluate(players[0], players[1], arena, matches=gate.matches)
+            arena.close()
+            figures = {"gate": score.rate}
+            if score.rate < gate.threshold:
+                return figures
+        self.engine.swap(POLICY, weights, version=self.update)
+        return figures
+
+    def keep_best(self, folder: RunFolder, scores: Mapping[str, Score]) -> None:
+        """Saves the present policy as the best if its mean score is no worse than any before."""
+        mean = float(np.mean([score.rate for score in scores.values()])) if scores else 0.0
+        if mean >= self._best:
+            self._best = mean
+            folder.save_best(self.checkpoint({name: score.rate for name, score in scores.items()}))
+
+    def checkpoint(self, win_rates: Mapping[str, float]) -> Checkpoint:
+        """The present policy at rest."""
+        return Checkpoint(
+            spec=self.spec,
+            network=self._config.network,
+            version=self.update,
+            weights=self.algorithm.learner.policy.state_dict(),
+            about={"decisions": self.decisions, "win_rates": dict(win_rates)},
+        )
+
+    def save(self, folder: RunFolder) -> None:
+        """A checkpoint, and all that continuing takes."""
+        folder.save_checkpoint(self.checkpoint({}), keep=self._config.checkpoint.keep)
+        tensors, values = self.algorithm.learner.state()
+        folder.save_resume(
+            ResumeState(
+                update=self.update,
+                values={
+                    "decisions": self.decisions,
+                    "best": self._best,
+                    "learner": values,
+                    "engine_rng": self.engine.rng.bit_generator.state,
+                    "arena": self.arena.standing() if isinstance(self.arena, Adaptive) else {},
+                    "playing_version": self.engine.policies[POLICY],
+                },
+                learner={
+                    **tensors,
+                    "torch_rng": torch.get_rng_state(),
+                    **{f"playing/{name}": tensor for name, tensor in self.engine.weights(POLICY).items()},
+                },
+                playing=self._playing(),
+            )
+        )
+
+    def restore(self, state: ResumeState) -> None:
+        """Continues from a saved state; matches in play are continued too where the arena can."""
+        self.update = state.update
+        self.decisions = int(state.values["decisions"])
+        self._best = float(state.values["best"])
+        tensors = dict(state.learner)
+        torch.set_rng_state(tensors.pop("torch_rng"))
+        playing = {name: tensors.pop(name) for name in list(tensors) if name.startswith("playing/")}
+        self.algorithm.learner.load(tensors, state.values["learner"])
+        weights = {name.removeprefix("playing/"): tensor for name, tensor in playing.items()}
+        self.engine.swap(POLICY, weights, version=int(state.values["playing_version"]))
+        self.engine.rng.bit_generator.state = state.values["engine_rng"]
+        if isinstance(self.arena, Adaptive):
+            self.arena.stand_at(state.values["arena"])
+        if state.playing and isinstance(self.arena, Resumable):
+            self.arena.restore(_part(state.playing, "arena/"))
+            self.collector.restore(_part(state.playing, "collector/"))
+            self.engine.restore(_part(state.playing, "engine/"))
+            if isinstance(self.player, Resumable):
+                self.player.restore(_part(state.playing, "player/"))
+
+    def close(self) -> None:
+        """Frees the arena."""
+        self.arena.close()
+
+    def _playing(self) -> dict[str, Array]:
+        if not isinstance(self.arena, Resumable):
+            return {}
+        parts: dict[str, Resumable] = {"arena": self.arena, "collector": self.collector, "engine": self.engine}
+        if isinstance(self.player, Resumable):
+            parts["player"] = self.player
+        return {f"{name}/{key}": array for name, part in parts.items() for key, array in part.snapshot().items()}
+
+    def _initial_weights(self, path: str) -> dict[str, Any]:
+        """The weights of the checkpoint at `path`, for this run's game and network."""
+        checkpoint = load_checkpoint(Path(path))
+        if checkpoint.network != self._config.network:
+            raise InputError(f"init = {path}: its network is {checkpoint.network}, not {self._config.network}")
+        try:
+            return checkpoint.policy(self.spec).state_dict()
+        except InputError as error:
+            raise InputError(f"init = {path}: {error}") from error
+
+    def _copy_policy(self) -> Any:
+        policy = self._game.policy(self.spec, self._network)
+        policy.load_state_dict(self.algorithm.learner.policy.state_dict())
+        return policy
+
+
+def _part(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,1 @@
+"""What a user sees of the work: stage times, metrics, progress and tables."""

@@ -1,0 +1,38 @@
+"""Results as tables for people and as plain data for programs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+
+from sparring.league import Score
+
+
+def score_table(title: str, scores: Mapping[str, Score]) -> Table:
+    """One line an opponent."""
+    table = Table("opponent", "win rate", "95% interval", "wins", "draws", "losses", title=title, title_justify="left")
+    for name, score in scores.items():
+        low, high = score.interval
+        table.add_row(
+            name,
+            f"{score.rate:.1%}",
+            f"{low:.1%} - {high:.1%}",
+            str(score.wins),
+            str(score.draws),
+            str(score.losses),
+        )
+    return table
+
+
+def score_json(score: Score) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "matches": score.matches,
+        "wins": score.wins,
+        "draws": score.draws,
+        "losses": score.losses,
+        "failed": score.failed,
+        "win_rate": score.rate,
+        "interval": list(score.interval),
+        "decisions_per_match": score.decisions_per_match,
+    }

@@ -1,0 +1,47 @@
+"""Settings from users: typed, or one line with key, value and what is allowed."""
+
+from typing import Annotated
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from sparring.core import InputError
+from sparring.core.settings import apply_overrides, convert
+
+
+class Inner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    rate: Annotated[float, Meta(gt=0)] = 1.0
+
+
+class Outer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    inner: Inner = Inner()
+    size: Annotated[int, Meta(ge=3, le=19)] = 5
+
+
+def test_overrides_reach_nested_keys_and_read_numbers_as_people_write_them():
+    data = apply_overrides({"inner": {"rate": 2}, "size": 3}, ["inner.rate=1e-3", "size=7"])
+    assert convert(data, Outer, where="test") == Outer(inner=Inner(rate=0.001), size=7)
+
+
+def test_overrides_leave_the_preset_untouched():
+    preset = {"inner": {"rate": 2}}
+    apply_overrides(preset, ["inner.rate=3"])
+    assert preset == {"inner": {"rate": 2}}
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("inner.rate=-1", r"inner.rate = -1: expected `float` > 0"),
+        ("inner.speed=1", r"inner.speed: unknown key; allowed: rate"),
+        ("colour=red", r"colour: unknown key; allowed: inner, size"),
+        ("size=20", r"size = 20: expected `int` <= 19"),
+        ("size=big", r"size = 'big': expected `int`"),
+        ("size", "not of the form key=value"),
+        ("size.of=3", "size has no keys"),
+    ],
+)
+def test_a_bad_value_is_named(override, message):
+    with pytest.raises(InputError, match=message):
+        convert(apply_overrides({"inner": {}, "size": 5}, [override]), Outer, where="test")

@@ -1,0 +1,133 @@
+import pytest
+
+from sparring.core import InputError, RandomPlayer
+from sparring.games.hex import HexArena, HexSettings
+from sparring.games.hex.text import (
+    Record,
+    cell_name,
+    draw_board,
+    format_play,
+    mirrored,
+    parse_move,
+    parse_play,
+    read_sgf,
+    stones_after,
+    write_sgf,
+)
+
+
+@pytest.mark.parametrize("size", [3, 11, 19])
+def test_every_move_has_a_name_that_reads_back(size: int) -> None:
+    names = [cell_name(size, move) for move in range(size * size + 1)]
+    assert len(set(names)) == size * size + 1
+    assert [parse_move(size, name.upper()) for name in names] == list(range(size * size + 1))
+    assert names[0] == "a1"
+    assert names[1] == "b1"
+    assert names[size] == "a2"
+
+
+def test_mirroring_is_its_own_inverse_and_leaves_the_swap() -> None:
+    assert [mirrored(3, move) for move in range(10)] == [0, 3, 6, 1, 4, 7, 2, 5, 8, 9]
+
+
+@pytest.mark.parametrize("text", ["", "a", "1a", "a0", "a4", "d1", "a01", "a1 b1", "swap-sides", "é1"])
+def test_what_is_no_move_is_refused_with_what_is_allowed(text: str) -> None:
+    with pytest.raises(InputError, match="allowed are cells a1 to c3, and swap"):
+        parse_move(3, text)
+
+
+def test_plays_read_back() -> None:
+    assert format_play(5, 0, 7) == "play black c2"
+    assert format_play(5, 1, 25) == "play white swap-pieces"
+    for seat in (0, 1):
+        for move in range(26):
+            assert parse_play(5, format_play(5, seat, move)) == (seat, move)
+    assert parse_play(5, " PLAY w C2 ") == (1, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("play", "play black|white CELL"),
+        ("play black", "play black|white CELL"),
+        ("genmove black a1", "play black|white CELL"),
+        ("play red a1", "'red' is no colour; allowed are black and white"),
+        ("play black z9", "'z9' is no move"),
+    ],
+)
+def test_a_malformed_play_is_refused(text: str, wrong: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_play(5, text)
+    assert wrong in str(error.value)
+
+
+def test_the_board_is_drawn_as_a_rhombus() -> None:
+    assert draw_board(3, stones_after(3, [1, 9, 4, 8])).splitlines() == [
+        "   a b c",
+        " 1  . . .  1",
+        "  2  O X .  2",
+        "   3  . . O  3",
+        "       a b c",
+    ]
+
+
+def test_random_matches_survive_sgf() -> None:
+    for swap in (False, True):
+        arena = HexArena(HexSettings(size=5, swap=swap), matches=20, seed=0)
+        player, ended = RandomPlayer(0), 0
+        while ended < 40:
+            decisions, results = arena.wait()
+            for match, outcome in zip(results.match, results.outcome, strict=True):
+                record = Record(
+                    size=5, moves=tuple(arena.last_history(match)), black="path", winner=int(outcome.argmax())
+                )
+                assert read_sgf(write_sgf(record)) == record
+                ended += 1
+            arena.act(decisions, player.act(decisions).action)
+
+
+def test_sgf_as_others_write_it() -> None:
+    text = "(;FF[4]\n GM[11] SZ[11]AP[x]PB[A\\]\\\\B]PW[w]\n;B[c2]C[good [one\\]];W[swap-pieces]\n;B[F6] ; W[k11])\n"
+    record = read_sgf(text)
+    assert record == Record(size=11, moves=(13, 121, 60, 120), black="A]\\B", white="w", winner=None)
+    assert write_sgf(record) == ("(;FF[4]GM[11]CA[UTF-8]SZ[11]PB[A\\]\\\\B]PW[w];B[c2];W[swap-pieces];B[f6];W[k11])\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("", "line 1, column 1: expected ("),
+        ("hello", "line 1, column 1: expected ("),
+        ("(", "line 1, column 2: expected ;"),
+        ("(;FF[4]", "line 1, column 8: expected a property"),
+        ("(;FF)", "line 1, column 5: expected [ after FF"),
+        ("(;SZ[5];B[a1", "line 1, column 10: the value of B has no closing ]"),
+        ("(;GM[1]SZ[19])", "line 1, column 3: GM[1] is not Hex; allowed is GM[11]"),
+        ("(;GM[11])", "no board size; allowed is SZ[3] to SZ[19]"),
+        ("(;SZ[20])", "line 1, column 3: SZ[20]; allowed is one size from 3 to 19"),
+        ("(;SZ[x])", "SZ[x]; allowed"),
+        ("(;SZ[²])", "SZ[²]; allowed"),
+        ("(;B[a1])", "a move before the board's size"),
+        ("(;SZ[5]\n;W[a1])", "line 2, column 2: W moves out of turn"),
+        ("(;SZ[5]\n;B[a1]\n;B[a2])", "line 3, column 2: B moves out of turn"),
+        ("(;SZ[5]\n;B[a1]\n;W[a1])", "line 3, column 2: move 2 is a1, which black holds already"),
+        ("(;SZ[5]\n;B[f1])", "line 2, column 2: 'f1' is no move; allowed are cells a1 to e5"),
+        ("(;SZ[5];B[swap-pieces])", "only the second move"),
+        ("(;SZ[5];B[a2];W[swap-pieces];B[b1])", "move 3 is b1, which white holds already"),
+        ("(;SZ[5]AB[a1][b2])", "set-up stones (AB)"),
+        ("(;SZ[5](;B[a1])(;B[a2]))", "line 1, column 8: variations"),
+        ("(;SZ[5])(;SZ[5])", "line 1, column 9: text after the end"),
+    ],
+)
+def test_malformed_sgf_is_refused_with_its_place(text: str, wrong: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_sgf(text)
+    assert wrong in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_records_that_cannot_be_are_not_written() -> None:
+    with pytest.raises(InputError, match="move 2 is a1, which black holds already"):
+        write_sgf(Record(size=5, moves=(0, 0)))
+    with pytest.raises(InputError, match="26 is no move on a 5x5 board"):
+        write_sgf(Record(size=5, moves=(26,)))

@@ -1,0 +1,107 @@
+"""The episode store: whole shards, self-describing, continued at the count on disk."""
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sparring.core import Episodes, InputError, RandomPlayer
+from sparring.games.hex import HexArena, HexSettings
+from sparring.rollout import Collector, taking_turns
+from sparring.rollout.store import EpisodeStore, read_shard, shard_info, shards
+
+
+def played(rows: int, *, size: int = 4, seed: int = 0) -> Episodes:
+    """Random matches between two players, a row count that spans several matches."""
+    arena = HexArena(HexSettings(size=size), matches=8, seed=seed)
+    players = {"ann": RandomPlayer(seed), "ben": RandomPlayer(seed + 1)}
+    return Collector(arena, players, taking_turns([0, 1], 2), record=["ann", "ben"]).collect(rows)
+
+
+def test_episodes_come_back_as_they_went(tmp_path: Path) -> None:
+    episodes = played(200)
+    store = EpisodeStore(tmp_path, episodes.spec)
+    back = read_shard(store.append(episodes))
+    for field in fields(Episodes):
+        if field.name not in ("match", "observation", "spec"):
+            np.testing.assert_array_equal(getattr(back, field.name), getattr(episodes, field.name), err_msg=field.name)
+    assert back.spec == episodes.spec
+    planes = episodes.observation["planes"]
+    assert np.array_equal(back.observation["planes"], planes)
+    assert back.observation["planes"].dtype == planes.dtype
+    assert np.array_equal(np.unique(back.match), np.arange(store.matches))
+
+
+def test_a_shard_says_what_it_is_to_any_arrow_reader(tmp_path: Path) -> None:
+    episodes = played(100)
+    path = EpisodeStore(tmp_path, episodes.spec, about={"simulations": 16}).append(episodes)
+    table = pa.ipc.open_file(str(path)).read_all()
+    assert set(table["player"].to_pylist()) == {"ann", "ben"}
+    assert table["action"].to_pylist()[0] == episodes.action[: episodes.lengths[0]].tolist()
+    meta = json.loads(table.schema.metadata[b"sparring"])
+    assert meta["spec"]["game"] == "hex"
+    assert shard_info(path).about == {"simulations": 16}
+
+
+def test_a_second_opening_goes_on_at_the_count_on_disk(tmp_path: Path) -> None:
+    first, second = played(100), played(150, seed=5)
+    before = EpisodeStore(tmp_path, first.spec)
+    before.append(first)
+    after = EpisodeStore(tmp_path, first.spec)
+    assert (after.matches, after.episodes, after.rows) == (before.matches, before.episodes, before.rows)
+    after.append(second)
+    numbers = np.concatenate([np.unique(part.match) for part in after])
+    assert numbers.tolist() == list(range(after.matches))
+    assert [path.name for path in shards(tmp_path)] == ["00000000.arrow", "00000001.arrow"]
+
+
+def test_other_games_and_other_writers_are_refused(tmp_path: Path) -> None:
+    store = EpisodeStore(tmp_path, played(50).spec)
+    store.append(played(50))
+    with pytest.raises(InputError, match=r"holds episodes of hex .*'size': 4.* not of hex .*'size': 5"):
+        EpisodeStore(tmp_path, played(50, size=5).spec)
+    late = EpisodeStore(tmp_path, store.spec)
+    store.append(played(50))
+    with pytest.raises(InputError, match="appeared meanwhile"):
+        late.append(played(50))
+
+
+def test_damaged_files_are_named(tmp_path: Path) -> None:
+    path = EpisodeStore(tmp_path, played(50).spec).append(played(50))
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(InputError, match=str(path)):
+        EpisodeStore(tmp_path, played(50).spec)
+    path.write_bytes(b"not arrow")
+    with pytest.raises(InputError, match="not an Arrow file"):
+        read_shard(path)
+
+
+def _write_for_ever(path: Path) -> None:
+    episodes = played(100)
+    store = EpisodeStore(path, episodes.spec)
+    while True:
+        store.append(episodes)
+
+
+def test_a_killed_writer_leaves_only_whole_shards(tmp_path: Path) -> None:
+    writer = multiprocessing.get_context("spawn").Process(target=_write_for_ever, args=(tmp_path,))
+    writer.start()
+    deadline = time.monotonic() + 60
+    while len(shards(tmp_path)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert writer.pid is not None
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.join()
+    store = EpisodeStore(tmp_path, played(50).spec)
+    assert len(shards(tmp_path)) >= 3
+    assert not list(tmp_path.glob(".*"))
+    assert [len(np.unique(part.match)) for part in store] == [store.matches // len(shards(tmp_path))] * len(
+        shards(tmp_path)
+    )
