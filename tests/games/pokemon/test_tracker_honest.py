@@ -45,8 +45,8 @@ def spoken(lines: list[str]) -> list[str]:
 )
 def test_hidden_facts_of_the_foe_leave_the_observation_unchanged_until_they_show(format: str, teams: str) -> None:
     generation = int(format[3])
-    battles = by_battle(play(format, 8, 5, teams))
-    others = by_battle(play(format, 8, 5, teams, "hidden"))
+    battles = by_battle(play(format, 5, 5, teams, steps=12))
+    others = by_battle(play(format, 5, 5, teams, hidden=True, steps=12))
     compared = 0
     for one, other in zip(battles, others, strict=True):
         assert one[0]["truth"]["sides"][1] != other[0]["truth"]["sides"][1]
@@ -58,11 +58,11 @@ def test_hidden_facts_of_the_foe_leave_the_observation_unchanged_until_they_show
             for name, field in seen[index].items():
                 np.testing.assert_array_equal(field, seen_other[index][name], err_msg=name)
             compared += 1
-    assert compared >= 8
+    assert compared >= 5
 
 
 def test_foes_that_were_never_seen_are_empty_rows() -> None:
-    for battle in by_battle(play("gen9randombattle", 3, 6)):
+    for battle in by_battle(play("gen9randombattle", 2, 6)):
         for side in (0, 1):
             for point, seen in zip(battle, observations(battle, 9, side), strict=True):
                 shown = {
@@ -81,7 +81,7 @@ def test_foes_that_were_never_seen_are_empty_rows() -> None:
 @pytest.mark.parametrize("format", ["gen1randombattle", "gen9randomdoublesbattle"])
 def test_when_both_sides_replace_neither_sees_the_others_choice_before_its_own(format: str) -> None:
     double = 0
-    for battle in by_battle(play(format, 12, 9)):
+    for battle in by_battle(play(format, 10, 9)):
         views = [observations(battle, int(format[3]), side) for side in (0, 1)]
         for step, point in enumerate(battle[:-1]):
             requests = [side["request"] for side in point["sides"]]

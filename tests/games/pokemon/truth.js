@@ -1,13 +1,13 @@
 // Plays seeded battles of random choices and tells the truth about them, for the tests of the tracker:
-//     node truth.js FORMAT BATTLES SEED [TEAMS_FORMAT [hidden]]
+//     node truth.js FORMAT BATTLES SEED [TEAMS_FORMAT [hidden [STEPS]]]
 // One JSON object a line and decision point: what each side was sent (lines, request), and the Battle's own state.
 // TEAMS_FORMAT names a random format to draw teams from where FORMAT itself does not make any.
 // With `hidden`, what p1 cannot know of p2 at the start is another: order, moves, items, abilities and HP of its bench,
-// the last move and the tera type of its leads, and which Pokémon it brings after team preview.
+// the last move and the tera type of its leads, and which Pokémon it brings after team preview. STEPS ends battles early.
 'use strict';
 const { Battle, Teams, PRNG } = require('pokemon-showdown');
 
-const [format, battles, seed, teamsFormat, hidden] = process.argv.slice(2);
+const [format, battles, seed, teamsFormat, hidden, steps] = process.argv.slice(2);
 
 function linesFor(log, start, side) {
   const lines = [];
@@ -187,7 +187,7 @@ function play(number) {
     side.team_order.forEach((pokemon, i) => { pokemon.team_index = i; });
   }
   let position = 0;
-  for (let step = 0; step < 1000; step++) {
+  for (let step = 0; step < Number(steps || 1000); step++) {
     const ended = battle.ended;
     process.stdout.write(JSON.stringify({
       battle: number,

@@ -161,8 +161,10 @@ def on_switch(view: View, parts: list[str]) -> None:
         passing = "substitute" if view.shedding else "all"
     view.passing = -1
     heals = view.floats[view.pokemon(row) + _P_FAINTED]
-    if side == 1 or not view.requests:  # the own looks may be an illusion; requests tell
+    if side == 1 or not view.requests:
         view.describe(row, parts[3])
+    else:  # the own looks may be an illusion: the next request tells
+        view.entries[row] = {}
     view.set_condition(row, parts[4])
     view.floats[view.pokemon(row) + _P_TOXIC_TURNS] = 0.0
     if view.generation == 5:  # sleep starts over
@@ -316,6 +318,9 @@ def on_status(view: View, parts: list[str]) -> None:
     if row < 0:
         return
     view.set_status(row, STATUSES.get(parts[3], 0))
+    place = view.standing(parts[2])
+    if view.generation == 1 and parts[3] == "slp" and place >= 0:  # there, sleep is rest enough
+        view.floats[view.place_columns(place) + ActiveColumn.RECHARGING] = 0.0
     if len(parts) > 4:
         source, other = tags(parts, 4)
         reveal(view, source, view.row(other) if other else row)
@@ -483,6 +488,9 @@ def on_terastallize(view: View, parts: list[str]) -> None:
     view.ids[view.pokemon_ids(row) + PokemonId.TERA_TYPE] = view.tables.dex.types[parts[3]]
     view.floats[view.pokemon(row) + PokemonColumn.TERASTALLIZED] = 1.0
     view.floats[view.side_columns(row // TEAM) + SideColumn.TERA_USED] = 1.0
+    species = view.ids[view.pokemon_ids(row) + PokemonId.SPECIES]
+    if view.tables.dex.species.ids[species] == "morpekohangry":  # from now on it stays so
+        view.forme[row] = species
     place = view.standing(parts[2])
     if place >= 0:
         view.show_types(place)
@@ -745,8 +753,9 @@ def on_cant(view: View, parts: list[str]) -> None:
     place = view.standing(parts[2])
     if place < 0:
         return
-    _act(view, place)
     reason = parts[3]
+    if view.generation > 1 or reason in ("par", "recharge"):  # in generation 1 other reasons only put off a second turn
+        _act(view, place)
     if reason == "slp":
         view.floats[view.pokemon(view.active[place]) + PokemonColumn.SLEEP_TURNS] += TURN
     elif reason.startswith(("ability: ", "item: ")):
