@@ -3,8 +3,8 @@
 from sparring.games.pokemon.columns import (
     ACTIVES,
     SLOTS,
-    TURN_SCALE,
     ActiveColumn,
+    ActiveId,
     FieldColumn,
     PokemonColumn,
     PokemonId,
@@ -29,8 +29,11 @@ _STRIKES = {
     for side in (0, 1)
     for column in (SideColumn.FUTURE_SIGHT_LEFT_TURNS, SideColumn.FUTURE_SIGHT_RIGHT_TURNS)
 }
+_TURNS_ON_THE_FIELD = tuple(
+    (View.place_ids(place) + ActiveId.POKEMON, View.place_columns(place) + ActiveColumn.ACTIVE_TURNS)
+    for place in range(ACTIVES)
+)
 # Plain integers where most lines pass: members of an enum cost more to reach.
-_A_ACTIVE_TURNS = int(ActiveColumn.ACTIVE_TURNS)
 _F_TURN = int(FieldColumn.TURN)
 _P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
 _PI_STATUS = int(PokemonId.STATUS)
@@ -216,10 +219,10 @@ def on_turn(view: View, parts: list[str]) -> None:
     view.turn = int(parts[2])
     view.floats[FIELD + _F_TURN] = min(1.0, view.turn / 100)
     view.passing = -1
-    for place in range(ACTIVES):
-        if view.ids[view.place_ids(place)]:
-            index = view.place_columns(place) + _A_ACTIVE_TURNS
-            view.floats[index] = min(1.0, view.floats[index] + 1 / TURN_SCALE)
+    ids, floats = view.ids, view.floats
+    for standing, turns in _TURNS_ON_THE_FIELD:
+        if ids[standing] and floats[turns] < 1.0:
+            floats[turns] += TURN
 
 
 def on_gametype(view: View, parts: list[str]) -> None:

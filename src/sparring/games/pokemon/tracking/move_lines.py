@@ -130,12 +130,9 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
     floats[at + _M_REVEALED] = 1.0
     if spent:
         view.spend_pp(at, spent)
-    if mimicking:
-        ids[start + index] = ids[view.move_ids(row) + index]
-        seen = view.place_moves(place) + index * _MOVE_WIDTH
-        floats[seen : seen + _MOVE_WIDTH] = floats[at : at + _MOVE_WIDTH]
-    else:
-        view.show_moves(place)
+    ids[start + index] = ids[view.move_ids(row) + index]
+    seen = view.place_moves(place) + index * _MOVE_WIDTH
+    floats[seen : seen + _MOVE_WIDTH] = floats[at : at + _MOVE_WIDTH]
 
 
 def _listed(view: View, start: int, move: int) -> int:
