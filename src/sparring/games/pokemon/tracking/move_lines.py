@@ -9,6 +9,7 @@ from sparring.games.pokemon.columns import (
     FieldColumn,
     MoveColumn,
     PokemonColumn,
+    PokemonId,
     SideColumn,
 )
 from sparring.games.pokemon.dex import TARGETS
@@ -18,6 +19,7 @@ from sparring.games.pokemon.tracking.tables import effect_id
 from sparring.games.pokemon.tracking.view import FIELD, TURN, View
 
 _SPREAD = frozenset(TARGETS.index(name) for name in ("allAdjacent", "allAdjacentFoes", "all"))
+_EVERYONE = TARGETS.index("all")
 _NO_PRESSURE = frozenset(
     TARGETS.index(name) for name in ("self", "allies", "allySide", "allyTeam", "foeSide", "adjacentAlly")
 )
@@ -162,12 +164,18 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
         aimed = [(1 - place // SLOTS) * SLOTS]
     extra = 0
     for other in aimed:
+        if other < 0 or other // SLOTS == place // SLOTS:
+            continue
+        ability = view.ids[view.place_ids(other) + _AI_ABILITY]
         if (
-            other >= 0
-            and other // SLOTS != place // SLOTS
-            and view.ids[view.place_ids(other) + _AI_ABILITY] == view.tables.pressure
-            and not view.floats[view.place_columns(other) + _A_ABILITY_SUPPRESSED]
+            view.generation < 5
+            and kind == _EVERYONE
+            and not view.ids[view.place_ids(other)]
+            and view.active[other] >= 0
         ):
+            # Before generation 5 it presses even from the ground on what concerns the whole field.
+            ability = view.ids[view.pokemon_ids(view.active[other]) + PokemonId.ABILITY]
+        if ability == view.tables.pressure and not view.floats[view.place_columns(other) + _A_ABILITY_SUPPRESSED]:
             extra += 1
     return extra
 
