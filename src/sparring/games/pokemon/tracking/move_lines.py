@@ -174,7 +174,7 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
             and view.active[other] >= 0
         ):
             # Before generation 5 it presses even from the ground on what concerns the whole field.
-            ability = view.ids[view.pokemon_ids(view.active[other]) + PokemonId.ABILITY]
+            ability = view.ids[view.pokemon_ids(row) + PokemonId.ABILITY]
         if ability == view.tables.pressure and not view.floats[view.place_columns(other) + _A_ABILITY_SUPPRESSED]:
             extra += 1
     return extra
