@@ -166,13 +166,9 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
     for other in aimed:
         if other < 0 or other // SLOTS == place // SLOTS:
             continue
-        ability = view.ids[view.place_ids(other) + _AI_ABILITY]
-        if (
-            view.generation < 5
-            and kind == _EVERYONE
-            and not view.ids[view.place_ids(other)]
-            and view.active[other] >= 0
-        ):
+        place_ids, row = view.place_ids(other), view.active[other]
+        ability = view.ids[place_ids + _AI_ABILITY]
+        if view.generation < 5 and kind == _EVERYONE and not view.ids[place_ids] and row >= 0:
             # Before generation 5 it presses even from the ground on what concerns the whole field.
             ability = view.ids[view.pokemon_ids(row) + PokemonId.ABILITY]
         if ability == view.tables.pressure and not view.floats[view.place_columns(other) + _A_ABILITY_SUPPRESSED]:
