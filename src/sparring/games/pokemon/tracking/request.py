@@ -17,7 +17,7 @@ from sparring.games.pokemon.columns import (
     PokemonId,
     SideColumn,
 )
-from sparring.games.pokemon.tracking.pokemon_lines import borrow_move
+from sparring.games.pokemon.tracking.move_lines import borrow_move
 from sparring.games.pokemon.tracking.tables import parse_condition
 from sparring.games.pokemon.tracking.view import FIELD, View
 

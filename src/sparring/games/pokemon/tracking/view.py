@@ -374,10 +374,12 @@ class View:
 
     def learn_move(self, row: int, move: int) -> int:
         """Index of `move` in a row's list, added if there is room; -1 if there is none."""
+        ids = self.ids
         start = _MOVE_IDS + row * MOVES
-        listed = self.ids[start : start + MOVES].tolist()
-        if move in listed:
-            return listed.index(move)
+        for index in range(MOVES):
+            if ids[start + index] == move:
+                return index
+        listed = ids[start : start + MOVES]
         if move in self.tables.hidden_powers:  # lines do not tell its type, requests do
             for index, other in enumerate(listed):
                 if other in self.tables.hidden_powers:
