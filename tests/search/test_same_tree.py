@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.search import reference
 
 from sparring.core import RandomPlayer
 from sparring.games.hex import HexArena, HexModel, HexSettings
@@ -15,6 +14,7 @@ from sparring.search import (
     TreeSearch,
 )
 from sparring.search.tree import Forest
+from tests.search import reference
 
 
 def positions(settings: HexSettings, count: int, *, plies: int, seed: int) -> tuple[HexModel, np.ndarray]:
