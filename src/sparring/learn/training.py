@@ -142,7 +142,7 @@ class Training:
             values = self.algorithm.learner.update(episodes, progress=progress)
         self.update += 1
         self.decisions += episodes.rows
-        with self._stages.time("gate"):
+        with self._stages.time("swap"):
             values |= self._publish()
         seconds = perf_counter() - start
         forward = engine.forward_seconds - before[3]
