@@ -111,15 +111,51 @@ def test_rows_out_when_their_worker_died_may_still_be_answered(arena):
         arena.act(decisions, player.act(decisions).action)
 
 
-def test_a_worker_that_cannot_start_is_one_clear_error():
-    absent = type(hex.GAME)()
-    absent.name = "no-such-game"
-    arena = WorkerArena(absent, hex.settings(), matches=2, seed=0, workers=1)
+class Refusing(type(hex.GAME)):
+    def arena(self, settings, *, matches, seed):
+        raise InputError("the simulator is not installed")
+
+
+def test_bad_input_found_by_a_worker_is_raised_here():
+    arena = WorkerArena(Refusing(), hex.settings(), matches=2, seed=0, workers=1)
     try:
-        with pytest.raises(InputError, match="unknown game 'no-such-game'"):
+        with pytest.raises(InputError, match="the simulator is not installed"):
             arena.wait()
     finally:
         arena.close()
+
+
+class Fragile(type(hex.GAME)):
+    """Its arenas break at their third step."""
+
+    def arena(self, settings, *, matches, seed):
+        arena = super().arena(settings, matches=matches, seed=seed)
+        act, steps = arena.act, iter("12")
+
+        def break_soon(decisions, actions):
+            if next(steps, None) is None:
+                raise OverflowError("the third step is too much")
+            act(decisions, actions)
+
+        arena.act = break_soon
+        return arena
+
+
+def test_the_traceback_of_a_worker_that_fails_is_shown_once_and_play_goes_on():
+    said = []
+    arena = WorkerArena(Fragile(), hex.settings(), matches=4, seed=0, workers=1, say=said.append)
+    player = RandomPlayer(0)
+    failed = 0
+    try:
+        while failed < 8:
+            decisions, results = arena.wait()
+            failed += int(results.failed.sum())
+            arena.act(decisions, player.act(decisions).action)
+    finally:
+        arena.close()
+    shown = [line for line in said if "OverflowError: the third step is too much" in line]
+    assert len(shown) == 1
+    assert "break_soon" in shown[0]
 
 
 class Doomed(WorkerArena):

@@ -8,7 +8,7 @@ plays it, `WorkerArena` is an arena like any other, and `wait` returns whatever 
 import signal
 import struct
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -21,8 +21,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Arena, Decisions, Game, GameSpec, IllegalAction, InputError, Results, RunError, load_game
-from sparring.core.settings import convert
+from sparring.core import (
+    Adaptive,
+    Arena,
+    Decisions,
+    Game,
+    GameSpec,
+    IllegalAction,
+    InputError,
+    Results,
+    RunError,
+)
 from sparring.rollout.slabs import Group, Slabs, make_groups
 
 GROUPS = 2
@@ -85,8 +94,8 @@ class WorkerArena:
     ) -> None:
         self.spec: GameSpec = game.spec(settings)
         self.matches = matches
-        self._game = game.name
-        self._settings = msgspec.to_builtins(settings)
+        self._game = game
+        self._settings = settings
         self._seed = seed
         self._stall = stall
         self._say = say
@@ -308,8 +317,8 @@ def _join(parts: list[Results], seats: int) -> Results:
 
 def play_groups(
     line: "Connection[Any, Any]",
-    game: str,
-    settings: Mapping[str, Any],
+    game: Game,
+    settings: Any,
     slabs_name: str,
     matches: int,
     groups: dict[int, Group],
@@ -319,9 +328,7 @@ def play_groups(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the line
     arenas: dict[int, Arena] = {}
     try:
-        plugin = load_game(game)
-        rules: Any = convert(settings, plugin.settings, where=game)
-        slabs = Slabs(plugin.spec(rules), matches, name=slabs_name)
+        slabs = Slabs(game.spec(settings), matches, name=slabs_name)
         out: dict[int, Decisions] = {}
 
         def post(number: int) -> None:
@@ -331,7 +338,9 @@ def play_groups(
             line.send_bytes(_POST.pack(number, len(decisions), len(results)))
 
         for (number, group), seed in zip(groups.items(), seeds, strict=True):
-            arenas[number] = plugin.arena(rules, matches=group.size, seed=seed)
+            arenas[number] = game.arena(settings, matches=group.size, seed=seed)
+            if isinstance(arenas[number], Adaptive):
+                raise InputError(f"workers: {game.name} changes with how it is played, as one arena; use workers = 0")
             post(number)
         while True:
             number, _, _ = _POST.unpack(line.recv_bytes())
