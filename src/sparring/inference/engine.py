@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sparring.core import Answers, Array, Decisions, GameSpec, masked_log_softmax, sample
+from sparring.inference.backend import BackendName, pick_step
 from sparring.inference.device import Device, padded_rows, to_numpy
+from sparring.inference.openvino import OpenVinoStep
 from sparring.policy import Memory, Output
 
 Say = Callable[[str], None]
@@ -55,6 +57,7 @@ class InferenceEngine:
         slots: how many (match, seat) memories to keep.
         device: where and in which precision to run.
         seed: of the action draws.
+        backend: what runs the forward pass; see `backend.pick_step`.
         compiled: whether to run policies through `torch.compile`; if that fails the engine says so once and
             goes on without it.
         say: receives the engine's own messages.
@@ -67,6 +70,7 @@ class InferenceEngine:
         slots: int,
         device: Device,
         seed: int,
+        backend: BackendName = "torch",
         compiled: bool = False,
         say: Say = print,
     ) -> None:
@@ -74,6 +78,7 @@ class InferenceEngine:
         self.slots = slots
         self.device = device
         self.counters = EngineCounters()
+        self._backend = backend
         self._compiled = compiled
         self._say = say
         self._rng = np.random.default_rng(seed)
@@ -88,7 +93,8 @@ class InferenceEngine:
     def add(self, name: str, policy: nn.Module, *, version: int = 0) -> None:
         """Takes over `policy` under `name`; the module belongs to the engine from now on."""
         module = policy.to(self.device.torch_device).eval()
-        step: Callable[..., Output] = module.step  # type: ignore[assignment]
+        backend = "torch" if self._compiled else self._backend
+        step = pick_step(backend, module, spec=self.spec, device=self.device, say=self._say)
         initial: Callable[[int], Memory] = module.initial_memory  # type: ignore[assignment]
         call = torch.compile(step, dynamic=False) if self._compiled else step
         with torch.no_grad():
@@ -102,7 +108,13 @@ class InferenceEngine:
         served = self._served[name]
         with self._lock:
             served.module.load_state_dict(weights)
+            if isinstance(served.call, OpenVinoStep):
+                served.call.refresh()
             served.version = version
+
+    def weights(self, name: str) -> dict[str, Tensor]:
+        """Copies of the weights that answer now."""
+        return {key: tensor.detach().clone() for key, tensor in self._served[name].module.state_dict().items()}
 
     def answer(
         self,

@@ -23,7 +23,6 @@ FAMILIES = [
     "gen7randombattle",
     "gen7letsgorandombattle",
     "gen8randombattle",
-    "gen8randomdoublesbattle",
     "gen9randombattle",
     "gen9randomdoublesbattle",
 ]
@@ -32,6 +31,7 @@ PREVIEWED = {
     "gen9doublesou": "gen9randomdoublesbattle",
     "gen9ou": "gen9randombattle",
     "gen9bssregi": "gen9randombattle",
+    "gen8doublesou": "gen8randombattle",
     "gen7doublesou": "gen7randombattle",
     "gen9nationaldexdoubles": "gen7randombattle",
 }

@@ -76,6 +76,12 @@ def test_matches_are_fixed_by_the_seed() -> None:
     assert story(3) == story(3) != story(4)
 
 
+def test_every_slot_plays() -> None:
+    with arena_of(PokemonSettings(), matches=5) as arena:
+        seen = {slot for decisions, _ in play(arena, 2) for slot in decisions.match.tolist()}
+    assert seen == {0, 1, 2, 3, 4}
+
+
 def test_outcomes_are_those_of_two_opposed_seats() -> None:
     with arena_of(PokemonSettings(), matches=8) as arena:
         results = [results for _, results in play(arena, 8) if len(results)]
@@ -128,16 +134,18 @@ def test_a_process_killed_in_the_middle_fails_its_matches_and_play_goes_on() -> 
     player = RandomPlayer(0)
     with arena_of(PokemonSettings(simulators=2), matches=8) as arena:
         failed = ended = 0
-        for turn in range(100_000):
+        killed = False
+        seen: set[int] = set()
+        while ended < 12:
             decisions, results = arena.wait()
+            seen.update(decisions.match.tolist())
             failed += int(results.failed.sum())
             ended += int((~results.failed).sum())
             assert not results.outcome[results.failed].any()
             assert not results.reward[results.failed].any()
-            if ended >= 12:
-                break
-            if turn == 20:
+            if len(seen) == arena.matches and not killed:
                 os.kill(arena.simulator.pids[0], signal.SIGKILL)
+                killed = True
             if len(decisions):
                 arena.act(decisions, player.act(decisions).action)
         assert failed == 4

@@ -76,5 +76,5 @@ def test_formats_know_their_rules() -> None:
 
 
 def test_an_unknown_format_is_named_with_near_ones() -> None:
-    with pytest.raises(InputError, match="unknown Pokémon format 'gen9random'; near: .*gen9randombattle"):
+    with pytest.raises(InputError, match=r"unknown Pokémon format 'gen9random'; near: .*gen9randombattle"):
         find_format("gen9random")

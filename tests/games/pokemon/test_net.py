@@ -17,9 +17,9 @@ from sparring.games.pokemon.net import DexTables
 FORMATS = ["gen1randombattle", "gen9ou", "gen9randomdoublesbattle", "gen9vgc2025regi"]
 
 
-def real_rows(format: str, rows: int) -> tuple[GameSpec, dict[str, Tensor], Tensor]:
+def real_rows(format: str, rows: int, see: str = "raw") -> tuple[GameSpec, dict[str, Tensor], Tensor]:
     """Rows from the middle of real battles."""
-    arena = PokemonArena(PokemonSettings(format=format), matches=4, seed=0)
+    arena = PokemonArena(PokemonSettings(format=format, observation=see), matches=4, seed=0)
     player, kept, legal = RandomPlayer(0), [], []
     try:
         while sum(map(len, legal)) < rows + 20:
@@ -64,6 +64,18 @@ def test_steps_and_unroll_are_the_same_function(format: str, memory: str) -> Non
             torch.testing.assert_close(answer.logits, whole.logits[step], atol=1e-5, rtol=1e-4)
             torch.testing.assert_close(answer.value, whole.value[step], atol=1e-5, rtol=1e-4)
     assert whole.logits.shape == (4, 3, spec.actions)
+
+
+@pytest.mark.parametrize("format", ["gen1randombattle", "gen9randomdoublesbattle"])
+def test_the_full_observation_reaches_the_logits(format: str) -> None:
+    spec, observation, legal = real_rows(format, 8, see="full")
+    torch.manual_seed(0)
+    policy = GAME.policy(spec, PokemonNetwork(width=32, heads=2))
+    for name in ("damage", "ko", "damage_back", "ko_back", "faster"):
+        changed = dict(observation, **{name: observation[name] + 1.0})
+        with torch.no_grad():
+            before, after = (policy.step(rows, legal, {}) for rows in (observation, changed))
+        assert not torch.equal(before.logits, after.logits), name
 
 
 @pytest.mark.parametrize("layers", [0, 2])

@@ -6,6 +6,7 @@ and hands out their rows; the other battles go on meanwhile.
 
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.columns import TEAM, PokemonColumn
+from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.formats import Format, find_format
 from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
 from sparring.games.pokemon.records import save_replay, save_text
@@ -38,7 +40,7 @@ def pokemon_spec(settings: PokemonSettings) -> GameSpec:
         settings={"format": format.id, "observation": settings.observation, "showdown": SHOWDOWN_VERSION},
         seats=SEATS,
         actions=action_space(format).actions,
-        observation=dict(RAW_FIELDS),
+        observation={**RAW_FIELDS, **(DAMAGE_FIELDS if settings.observation == "full" else {})},
     )
 
 
@@ -57,17 +59,22 @@ class PokemonArena:
         self._teams = team_source(self._format, settings.team_set)
         self._simulator = Simulator(processes=settings.simulators)
         self._rows = ObservationRows(matches * SEATS)
+        self._estimate = DamageEstimate(self._format) if settings.observation == "full" else None
+        self._damage = {name: field.zeros(matches * SEATS) for name, field in DAMAGE_FIELDS.items()}
         self._legal = np.zeros((matches, SEATS, self._spec.actions), np.bool_)
         self._potential = np.zeros((matches, SEATS), np.float32)
         self._seats: list[tuple[_Seat, _Seat]] = []
         self._stale = np.zeros((matches, SEATS), np.int32)
-        self._battle = [0] * matches
+        self._battle = [-1] * matches
         self._slot: dict[int, int] = {}
         self._started = 0
         self.failures: deque[str] = deque(maxlen=100)
         """Why matches failed, the latest last."""
         self.unknown_lines: Counter[str] = Counter()
         """Protocol lines of ended matches that the trackers do not know."""
+        self.listener: Callable[[int, int, bool, str, dict[str, Any]], None] | None = None
+        """Told of every row's match, seat, whether it is its first, new protocol lines and request; for players
+        that keep a battle of their own."""
         for slot in range(matches):
             self._seats.append(self._new_seats())
             self._start(slot)
@@ -98,9 +105,12 @@ class PokemonArena:
                 if slot is None:
                     continue
                 if isinstance(event, Asked):
-                    self._seats[slot][event.side].take(event, self._actions, self._legal[slot, event.side])
-                    self._seats[slot][event.side].tracker.write(self._rows, len(rows))
+                    seat = self._seats[slot][event.side]
+                    seat.take(event, self._actions, self._legal[slot, event.side])
+                    seat.tracker.write(self._rows, len(rows))
                     rows.append((slot, event.side))
+                    if self.listener is not None:
+                        self.listener(slot, event.side, seat.rows == 0, event.lines, seat.request)
                 elif isinstance(event, Ended):
                     self._save_replay(event)
                     ended.append((slot, event.winner, False))
@@ -180,6 +190,9 @@ class PokemonArena:
         kept = [row for row in rows if row is not None]
         pairs = np.array(kept, np.int32).reshape(-1, 2)
         observation = self._rows.first(len(rows))
+        if self._estimate is not None:
+            self._estimate.write(observation, self._damage)
+            observation |= {name: field[: len(rows)] for name, field in self._damage.items()}
         if len(kept) < len(rows):
             left = np.array([index for index, row in enumerate(rows) if row is not None], np.intp)
             observation = {name: field[left] for name, field in observation.items()}

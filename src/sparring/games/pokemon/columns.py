@@ -5,6 +5,7 @@ and in doubles; a column that a format never uses is 0 there. docs/pokemon-obser
 """
 
 from enum import IntEnum, auto
+from typing import TypeVar
 
 TEAM = 6
 """Pokémon of one side."""
@@ -39,6 +40,17 @@ class _Zero(IntEnum):
         return count
 
 
+Columns = TypeVar("Columns", bound=type[IntEnum])
+
+
+def _direct(columns: Columns) -> Columns:
+    """Makes members plain attributes, as they are from Python 3.12 on: 3.11 reaches them through a slow descriptor."""
+    for name, member in columns.__members__.items():
+        type.__setattr__(columns, name, member)
+    return columns
+
+
+@_direct
 class Status(_Zero):
     """Values of `PokemonId.STATUS`."""
 
@@ -51,6 +63,7 @@ class Status(_Zero):
     TOXIC = auto()
 
 
+@_direct
 class PokemonId(_Zero):
     """Last axis of `pokemon_ids`, numbers of the dex tables (0: unknown or none)."""
 
@@ -64,6 +77,7 @@ class PokemonId(_Zero):
     TERA_TYPE = auto()
 
 
+@_direct
 class ActiveId(_Zero):
     """Last axis of `active_ids`."""
 
@@ -79,6 +93,7 @@ class ActiveId(_Zero):
     PREPARED_MOVE = auto()  # the two-turn move it is in the middle of
 
 
+@_direct
 class PokemonColumn(_Zero):
     """Last axis of `pokemon`."""
 
@@ -113,6 +128,7 @@ class PokemonColumn(_Zero):
     BASE_SPE = auto()
 
 
+@_direct
 class MoveColumn(_Zero):
     """Last axis of `moves` and `active_moves`."""
 
@@ -123,6 +139,7 @@ class MoveColumn(_Zero):
     DISABLED = auto()  # the request forbids it now (own active only)
 
 
+@_direct
 class ActiveColumn(_Zero):
     """Last axis of `active`. A flag is 1 while the effect lasts; everything is 0 for an empty place."""
 
@@ -236,6 +253,7 @@ class ActiveColumn(_Zero):
     MIST_SELF = auto()
 
 
+@_direct
 class SideColumn(_Zero):
     """Last axis of `side`: what lies on one side of the field, and what is left of its team."""
 
@@ -283,6 +301,7 @@ class SideColumn(_Zero):
     TERA_USED = auto()
 
 
+@_direct
 class FieldColumn(_Zero):
     """The only axis of `field`: the whole field, the turn, and what is asked."""
 

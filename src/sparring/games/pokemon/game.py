@@ -8,6 +8,7 @@ from sparring.core import Game, GameSpec, Player
 from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.arena import PokemonArena, pokemon_spec
 from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.players import PLAYERS
 from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
 from sparring.games.pokemon.setup import setup_pokemon
 
@@ -20,7 +21,7 @@ class PokemonGame:
     settings: type = PokemonSettings
     network: type = PokemonNetwork
     presets: Path = Path(__file__).parent / "presets"
-    players: Mapping[str, Callable[[Any, int], Player]] = {}
+    players: Mapping[str, Callable[[Any, int], Player]] = PLAYERS
 
     def install(self, say: Callable[[str], None]) -> None:
         """The simulator, its tables and the built-in teams."""

@@ -5,7 +5,8 @@ moves) and the field itself. The order of a team means nothing to the network, a
 who would come in, and a move from the token of the move: weights are shared over team slots and move places.
 
 What the dex says of a move (type, power, accuracy, ...) and the type chart are fixed tables here, not learnt; `matchup`
-works out from them how strong each active move is against each foe in front of it.
+works out from them how strong each active move is against each foe in front of it. Where the observation is `full`,
+its expected damage joins the tokens of moves and Pokémon.
 """
 
 from collections.abc import Mapping
@@ -40,13 +41,18 @@ _SMALL_WIDTH = 12
 _MOVE_WIDTH = 48
 _MATCHUP = 2
 """Numbers `matchup` gives for a move against one Pokémon: effectiveness and expected strength."""
+_HITS = 2
+"""Numbers a `full` observation gives for a move against one Pokémon: expected damage and chance to faint it."""
+_DUEL = 5
+"""Numbers it gives for an own Pokémon against one foe: the best of its moves, the worst of the foe's, who is faster."""
 
 
 def pokemon_policy(spec: GameSpec, network: PokemonNetwork) -> ActorCritic:
     """A fresh policy for the format that `spec` names."""
     format = find_format(str(spec.settings["format"]))
     actions = action_space(format)
-    encoder = PokemonEncoder(load_dex(format.generation), network, active=format.active)
+    full = "damage" in spec.observation
+    encoder = PokemonEncoder(load_dex(format.generation), network, active=format.active, full=full)
     head = PokemonHead(actions, network.width)
     return ActorCritic(encoder, memory_core(network.memory, network.width), head)
 
@@ -70,11 +76,12 @@ class Tokens:
 class PokemonEncoder(nn.Module):
     """Observation to features `[k, width]` and the tokens `[k, tokens, width]` that the head scores."""
 
-    def __init__(self, dex: Dex, network: PokemonNetwork, *, active: int) -> None:
+    def __init__(self, dex: Dex, network: PokemonNetwork, *, active: int, full: bool) -> None:
         super().__init__()
         width = network.width
         self.tokens = Tokens(active)
         self.tables = DexTables(dex)
+        self.full = full
         self.species = nn.Embedding(len(dex.species), _NAME_WIDTH)
         self.ability = nn.Embedding(len(dex.abilities), _SMALL_WIDTH)
         self.item = nn.Embedding(len(dex.items), _SMALL_WIDTH)
@@ -85,8 +92,9 @@ class PokemonEncoder(nn.Module):
             nn.init.normal_(table.weight, std=0.1)
         against = _MATCHUP * active
         self.move = nn.Linear(_NAME_WIDTH + _SMALL_WIDTH + self.tables.move_width + len(MoveColumn), _MOVE_WIDTH)
-        self.strength = nn.Linear(against, _MOVE_WIDTH)
+        self.strength = nn.Linear(against + (_HITS * active if full else 0), _MOVE_WIDTH)
         pokemon_in = _NAME_WIDTH + 5 * _SMALL_WIDTH + len(PokemonColumn) + _MOVE_WIDTH + 2 * against
+        pokemon_in += _DUEL * active if full else 0
         self.pokemon = mlp([pokemon_in, width, width])
         self.seat = nn.Parameter(torch.randn(2, width) * 0.1)
         place_in = _NAME_WIDTH + 3 * _SMALL_WIDTH + 2 * _NAME_WIDTH + len(ActiveColumn) + _MOVE_WIDTH
@@ -137,6 +145,7 @@ class PokemonEncoder(nn.Module):
                         column,
                         moves,
                         self._bench_matchup(observation, ids, move_ids),
+                        *((self._duels(observation),) if self.full else ()),
                     ),
                     dim=-1,
                 )
@@ -171,6 +180,25 @@ class PokemonEncoder(nn.Module):
             sides.append(torch.cat((best, taken), dim=-1))
         return torch.cat(sides, dim=1)
 
+    def _duels(self, observation: Mapping[str, Tensor]) -> Tensor:
+        """`[k, 12, _DUEL * active]` of the `full` observation; 0 for foes."""
+        active = self.tokens.active
+        best = [observation[name][..., :active].amax(dim=2) for name in ("damage", "ko")]
+        worst = [observation[name][:, :active].amax(dim=2).transpose(1, 2) for name in ("damage_back", "ko_back")]
+        own = torch.cat((*best, *worst, observation["faster"][..., :active]), dim=-1)
+        return functional.pad(own, (0, 0, 0, TEAM))
+
+    def _hits(self, observation: Mapping[str, Tensor], standing: Tensor) -> Tensor:
+        """`[k, places, 4, _HITS * active]` of the `full` observation; `standing: int[k, active]` own team rows."""
+        active = self.tokens.active
+        own = torch.stack((observation["damage"], observation["ko"]), dim=-1)[:, :, :, :active].flatten(3)
+        back = torch.stack((observation["damage_back"], observation["ko_back"]), dim=-1)[:, :active].transpose(1, 3)
+        rows = standing.view(*standing.shape, 1, 1)
+        attack = own.gather(1, rows.expand(-1, -1, *own.shape[2:]))
+        at = rows.unsqueeze(-1).expand(-1, -1, *back.shape[2:])
+        defend = back.gather(1, at).permute(0, 3, 2, 1, 4).flatten(3)
+        return torch.cat((attack, defend), dim=1)
+
     def _place_inputs(self, observation: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Inputs of the place tokens `[k, places, n]` and the own active moves `[k, active * 4, _MOVE_WIDTH]`."""
         active = self.tokens.active
@@ -180,7 +208,11 @@ class PokemonEncoder(nn.Module):
         moves = self._moves(move_ids, observation["active_moves"][:, self.tokens.places])
         own = self.tables.matchup(move_ids[:, :active], types[:, :active], types[:, active:])
         foes = self.tables.matchup(move_ids[:, active:], types[:, active:], types[:, :active])
-        moves = moves + self.strength(torch.cat((own, foes), dim=1).flatten(3))
+        against = torch.cat((own, foes), dim=1).flatten(3)
+        if self.full:
+            standing = (ids[:, :active, ActiveId.POKEMON] - 1).clamp(min=0, max=TEAM - 1)
+            against = torch.cat((against, self._hits(observation, standing)), dim=-1)
+        moves = moves + self.strength(against)
         inputs = torch.cat(
             (
                 self.species(ids[:, :, ActiveId.SPECIES]),

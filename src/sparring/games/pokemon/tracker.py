@@ -103,6 +103,11 @@ class Tracker:
         return self._view.team_order
 
     @property
+    def names(self) -> list[str]:
+        """The name of the Pokémon in each row, "" where none has shown itself."""
+        return self._view.names
+
+    @property
     def turn(self) -> int:
         """The turn, 0 before the first."""
         return self._view.turn

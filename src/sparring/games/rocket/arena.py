@@ -8,6 +8,7 @@ keeps every thread busy while the caller answers the group that is ready.
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -43,6 +44,22 @@ def rocket_spec(settings: RocketSettings) -> GameSpec:
         actions=len(action_table(settings.actions)),
         observation=observation_fields(settings.observation, settings.room),
     )
+
+
+@dataclass(frozen=True)
+class FieldView:
+    """Everything on one field, from blue's side."""
+
+    ball: NDArray[np.float32]
+    """`float32[9]`"""
+    cars: NDArray[np.float32]
+    """`float32[n, 34]`, the columns of `field`."""
+    orange: NDArray[np.bool_]
+    """`bool[n]` which cars are orange."""
+    pads: NDArray[np.float32]
+    """`float32[34]`"""
+    seconds: float
+    goals: tuple[int, int]
 
 
 class RocketArena:
@@ -111,6 +128,10 @@ class RocketArena:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         self._groups.clear()
+
+    def look(self, match: int) -> FieldView:
+        """The whole field of one match as it is now, for pictures and streams; no player may use it."""
+        return self._groups[int(self._group_of[match])].look(match)
 
     def report(self) -> dict[str, float]:
         """Since the last call: `reward/COMPONENT` a row, `play/...` how it was played; the stage of a curriculum."""
@@ -228,6 +249,19 @@ class _Group:
             self._simulators.append(self._simulator(index))
         self._begin(list(range(n)))
         self._observe()
+
+    def look(self, match: int) -> FieldView:
+        """Copies of one match's state."""
+        index = match - self._slots.start
+        seats = np.flatnonzero(self._present[index])
+        return FieldView(
+            ball=self._ball[index].copy(),
+            cars=self._cars[index, seats],
+            orange=seats >= self._present.shape[1] // 2,
+            pads=self._pads[index].copy(),
+            seconds=float(self._referee.seconds[index]),
+            goals=(int(self._referee.goals[index, 0]), int(self._referee.goals[index, 1])),
+        )
 
     def offer(self) -> tuple[Decisions, Results]:
         """The group's rows and results, as views."""

@@ -27,13 +27,18 @@ class Referee:
         """`float64[n]` of game time played."""
         self.idle = np.zeros(n)
         """`float64[n]` since the last touch."""
-        self.ahead = np.zeros(n, np.int32)
-        """`int32[n]` goals that blue is ahead."""
+        self.goals = np.zeros((n, 2), np.int32)
+        """`int32[n, 2]` of blue and orange."""
         self.overtime = np.zeros(n, np.bool_)
         self.kickoff = np.zeros(n, np.bool_)
         """`bool[n]` nobody has touched the ball since kickoff."""
         self.last_team = np.zeros(n, np.int32)
         """`int32[n]` who touched the ball last: 1 blue, -1 orange, 0 nobody."""
+
+    @property
+    def ahead(self) -> NDArray[np.int32]:
+        """`int32[n]` goals that blue is ahead."""
+        return self.goals[:, 0] - self.goals[:, 1]
 
     @property
     def winner(self) -> NDArray[np.int32]:
@@ -43,7 +48,8 @@ class Referee:
     def begin(self, index: int, *, kickoff: bool) -> None:
         """A match starts in slot `index`."""
         self.seconds[index] = self.idle[index] = 0.0
-        self.ahead[index] = self.last_team[index] = 0
+        self.goals[index] = 0
+        self.last_team[index] = 0
         self.overtime[index] = False
         self.kickoff[index] = kickoff
 
@@ -52,7 +58,7 @@ class Referee:
     ) -> Verdict:
         """Takes in a step of `seconds` with `goals: int32[n, 2]` and `touched: bool[n, 2]` of blue and orange."""
         self.seconds += seconds
-        self.ahead += goals[:, 0] - goals[:, 1]
+        self.goals += goals
         anyone = touched.any(axis=1)
         only = touched[:, 0].astype(np.int32) - touched[:, 1]
         self.last_team = np.where(anyone, only, self.last_team)

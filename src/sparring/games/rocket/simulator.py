@@ -128,7 +128,10 @@ def read(simulators: Sequence[Simulator]) -> Readings:
     extras = bytearray(_PACK.size * sum(len(simulator.cars) for simulator in simulators))
     offset = 0
     for simulator in simulators:
-        game, pad, ball, *drivers = simulator.arena.get_gym_state()
+        try:
+            game, pad, ball, *drivers = simulator.arena.get_gym_state()
+        except RuntimeError:  # RocketSim refuses to show a state with a NaN in it
+            game, pad, ball, *drivers = _broken_state(simulator)
         games.append(game)
         pads.append(pad)
         balls.append(ball)
@@ -160,6 +163,20 @@ def read(simulators: Sequence[Simulator]) -> Readings:
     readings.pads = np.concatenate(pads)[::2] > 0
     readings.score = np.stack(games)[:, 2:4].astype(np.int32)
     return readings
+
+
+def _broken_state(simulator: Simulator) -> list[Floats]:
+    """A gym state asked car by car, so that the arena sees which one is broken; the ball's if no car is."""
+    cars = []
+    for car in simulator.cars:
+        state, rows = car.get_state(), np.zeros((2, 36), np.float32)
+        rows[:, 11:14], rows[:, 18:21], rows[:, 21:24] = (
+            part.as_tuple() for part in (state.pos, state.vel, state.ang_vel)
+        )
+        cars.append(rows)
+    whole = all(np.isfinite(rows).all() for rows in cars)
+    ball = np.full((2, 25), np.nan if whole else 0.0, np.float32)
+    return [np.zeros(4, np.float32), np.ones((2, field.PADS), np.float32), ball, *cars]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -3,6 +3,7 @@
 from sparring.games.pokemon.columns import (
     ACTIVES,
     MOVES,
+    PP_SCALE,
     SLOTS,
     TURN_SCALE,
     ActiveColumn,
@@ -98,11 +99,18 @@ def _mimic(view: View, place: int, name: str) -> None:
     view.floats[view.place_columns(place) + ActiveColumn.MIMIC] = 1.0
     start = view.place_move_ids(place)
     mimic = view.tables.dex.moves["mimic"]
+    move = view.tables.move(name)
+    most = view.tables.max_pp[move]
     for index in range(MOVES):
         if view.ids[start + index] == mimic:
-            move = view.tables.move(name)
+            at = view.place_moves(place) + index * len(MoveColumn)
+            left = round(view.floats[at + MoveColumn.PP] * view.floats[at + MoveColumn.MAX_PP] * PP_SCALE)
+            if view.generation > 1:
+                left = min(5, view.tables.base_pp[move])
+            if view.generation > 4:
+                left = most = view.tables.base_pp[move]
             view.ids[start + index] = move
-            write_borrowed(view, view.place_moves(place) + index * len(MoveColumn), move, view.tables.max_pp[move])
+            write_borrowed(view, at, move, left, most)
 
 
 def _change_types(view: View, place: int, types: str, other: str) -> None:
@@ -222,6 +230,7 @@ def on_activate(view: View, parts: list[str]) -> None:
         view.start_timer(start + ActiveColumn.BOUND_TURNS, 0, 1)
     elif effect == "trapped":
         view.floats[start + ActiveColumn.BLOCKED] = 1.0
+        view.blocked_by[place] = view.target if view.mover == place else view.mover
     elif effect in ("lockon", "mindreader"):
         _, other = tags(parts, 4)
         aimed = view.standing(other)

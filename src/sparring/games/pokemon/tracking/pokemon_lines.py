@@ -13,6 +13,7 @@ from sparring.games.pokemon.columns import (
     TEAM,
     ActiveColumn,
     ActiveId,
+    FieldColumn,
     MoveColumn,
     PokemonColumn,
     PokemonId,
@@ -21,7 +22,7 @@ from sparring.games.pokemon.columns import (
 from sparring.games.pokemon.dex import TARGETS
 from sparring.games.pokemon.tracking.effects import SINGLE_MOVE
 from sparring.games.pokemon.tracking.tables import STATUSES, effect_id, parse_condition, parse_sheet
-from sparring.games.pokemon.tracking.view import TURN, View
+from sparring.games.pokemon.tracking.view import FIELD, TURN, View
 
 Handler = Callable[[View, list[str]], None]
 
@@ -41,6 +42,12 @@ _SPREAD = frozenset(TARGETS.index(name) for name in ("allAdjacent", "allAdjacent
 _NO_PRESSURE = frozenset(
     TARGETS.index(name) for name in ("self", "allies", "allySide", "allyTeam", "foeSide", "adjacentAlly")
 )
+_UNTIL_IT_ACTS = tuple(
+    int(column) for column in (*SINGLE_MOVE.values(), ActiveColumn.RECHARGING, ActiveColumn.PREPARING)
+)
+_MOVE_WIDTH, _REVEALED, _ABILITY = len(MoveColumn), int(MoveColumn.REVEALED), int(ActiveId.ABILITY)
+_BORROWING = (int(ActiveColumn.TRANSFORMED), int(ActiveColumn.MIMIC))
+_THEFTS = frozenset({"thief", "covet", "magician", "pickpocket"})
 _HEALED_BY_OTHERS = frozenset({"hospitality"})
 
 
@@ -56,11 +63,14 @@ def tags(parts: list[str], start: int) -> tuple[str, str]:
 
 
 def reveal(view: View, source: str, holder: int) -> None:
-    """`ability: X` or `item: X` shows what `holder` has."""
+    """`ability: X` or `item: X` shows what `holder` has (an item it has just used up is gone before it works)."""
     if source.startswith("ability: "):
         view.reveal_ability(holder, view.tables.dex.abilities[source[9:]])
-    elif source.startswith("item: "):
-        view.reveal_item(holder, view.tables.dex.items[source[6:]])
+    elif source.startswith("item: ") and holder >= 0:
+        item = view.tables.dex.items[source[6:]]
+        lost = view.floats[view.pokemon(holder) + PokemonColumn.ITEM_LOST]
+        if item != view.stolen and not (lost and view.ids[view.pokemon_ids(holder) + PokemonId.LAST_ITEM] == item):
+            view.reveal_item(holder, item)
 
 
 # Before the battle.
@@ -75,6 +85,9 @@ def on_poke(view: View, parts: list[str]) -> None:
             view.describe(row, parts[3])
             if len(parts) > 4 and parts[4] == "item":
                 view.floats[start + PokemonColumn.ITEM_HELD] = 1.0
+            size = view.side_columns(side) + SideColumn.TEAM_SIZE
+            view.floats[size] = max(view.floats[size], (row - side * TEAM + 1) / TEAM)
+            view.count_fainted(side, 0)
             return
 
 
@@ -129,8 +142,11 @@ def on_switch(view: View, parts: list[str]) -> None:
         passing = "substitute" if view.shedding else "all"
     view.passing = -1
     heals = view.floats[view.pokemon(row) + PokemonColumn.FAINTED]
-    view.describe(row, parts[3])
+    if side == 1 or not view.requests:  # the own looks may be an illusion; requests tell
+        view.describe(row, parts[3])
     view.set_condition(row, parts[4])
+    if view.generation == 5:  # sleep starts over
+        view.floats[view.pokemon(row) + PokemonColumn.SLEEP_TURNS] = 0.0
     if heals:  # only an illusion had gone down
         view.floats[view.pokemon(row) + PokemonColumn.FAINTED] = 0.0
     view.switch(place, row, passing=passing)
@@ -176,7 +192,7 @@ def on_replace(view: View, parts: list[str]) -> None:
                     used = view.moves(seeming) + index * len(MoveColumn)
                     floats[view.moves(row) + learned * len(MoveColumn) + MoveColumn.PP] = floats[used + MoveColumn.PP]
         view.recall(place, seeming)
-    floats[view.pokemon(seeming) + PokemonColumn.ACTIVE] = 0.0
+    view.vacate(place)
     view.active[place] = row
     floats[view.pokemon(row) + PokemonColumn.SEEN] = 1.0
     if not down:
@@ -275,6 +291,8 @@ def on_status(view: View, parts: list[str]) -> None:
     if len(parts) > 4:
         source, other = tags(parts, 4)
         reveal(view, source, view.row(other) if other else row)
+        if source == "item: Toxic Orb":  # comes after this turn's poison has been counted
+            view.floats[view.pokemon(row) + PokemonColumn.TOXIC_TURNS] = -TURN
 
 
 def on_curestatus(view: View, parts: list[str]) -> None:
@@ -471,14 +489,19 @@ def on_transform(view: View, parts: list[str]) -> None:
     for index in range(MOVES):
         move = ids[view.place_move_ids(other) + index]
         ids[moves + index] = move
-        write_borrowed(view, columns + index * len(MoveColumn), move, 5)
+        borrow_move(view, columns + index * len(MoveColumn), move)
 
 
-def write_borrowed(view: View, start: int, move: int, pp: int) -> None:
-    """Columns of a move that a Pokémon has until it leaves."""
-    most = min(pp, view.tables.max_pp[move]) if move else 0
+def borrow_move(view: View, start: int, move: int) -> None:
+    """Columns of a move that a Pokémon has by Transform until it leaves: 5 PP of it."""
+    left = min(5, view.tables.base_pp[move])
+    write_borrowed(view, start, move, left, left if view.generation >= 5 else view.tables.max_pp[move])
+
+
+def write_borrowed(view: View, start: int, move: int, left: int, most: int) -> None:
+    """Columns of a move that a Pokémon has only until it leaves."""
     view.floats[start + MoveColumn.KNOWN] = 1.0 if move else 0.0
-    view.floats[start + MoveColumn.PP] = 1.0 if move else 0.0
+    view.floats[start + MoveColumn.PP] = left / most if most else 0.0
     view.floats[start + MoveColumn.MAX_PP] = most / PP_SCALE
     view.floats[start + MoveColumn.REVEALED] = 0.0
     view.floats[start + MoveColumn.DISABLED] = 0.0
@@ -494,6 +517,8 @@ def on_ability(view: View, parts: list[str]) -> None:
         return
     ability = view.tables.dex.abilities[parts[3]]
     source, other = tags(parts, 4)
+    if view.tables.dex.abilities.ids[view.ids[view.place_ids(place) + ActiveId.ABILITY]].startswith("asone"):
+        return  # As One shows itself as the two abilities it is made of
     if not source:
         view.reveal_ability(view.active[place], ability)
         return
@@ -519,13 +544,19 @@ def on_item(view: View, parts: list[str]) -> None:
     row = view.row(parts[2])
     view.reveal_item(row, view.tables.dex.items[parts[3]])
     source, other = tags(parts, 4)
+    effect = effect_id(source)
+    if other and effect in _THEFTS:
+        view.lose_item(view.row(other), view.tables.dex.items[parts[3]])
     if source.startswith("ability: "):
-        reveal(view, source, view.row(other) if other and effect_id(source) == "frisk" else row)
+        reveal(view, source, view.row(other) if other and effect == "frisk" else row)
 
 
 def on_enditem(view: View, parts: list[str]) -> None:
     """`|-enditem|p1a: Rex|Sitrus Berry|[eat]`."""
-    view.lose_item(view.row(parts[2]), view.tables.dex.items[parts[3]])
+    item = view.tables.dex.items[parts[3]]
+    view.lose_item(view.row(parts[2]), item)
+    if len(parts) > 4 and effect_id(tags(parts, 4)[0]) in ("stealeat", "fling"):
+        view.stolen = item
 
 
 # Moves.
@@ -537,6 +568,8 @@ def on_move(view: View, parts: list[str]) -> None:
     if place < 0:
         return
     view.mover = place
+    view.stolen = 0
+    view.target = view.place(parts[4]) if len(parts) > 4 else -1
     tables, ids = view.tables, view.ids
     name = parts[3]
     move = tables.move(name)
@@ -545,81 +578,121 @@ def on_move(view: View, parts: list[str]) -> None:
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.active[place])
+    second_turn = ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] == move
+    locked = source == "lockedmove" or view.locked[place] or second_turn
     _act(view, place)
-    locked = source == "lockedmove"
-    if source and not locked:
-        if effect_id(source) == "sleeptalk":
-            _learn(view, place, move, 0)
+    if source and not locked and tables.move(effect_id(source)) != move:
+        _call(view, place, move, source, parts)
         return
     ids[view.place_ids(place) + ActiveId.LAST_MOVE] = move
-    if move == tables.dex.moves["batonpass"] or move == tables.dex.moves["shedtail"]:
+    if move in tables.passing:
         view.passing = place
-        view.shedding = move != tables.dex.moves["batonpass"]
+        view.shedding = name == "Shed Tail"
     if move not in tables.borrowed:
-        spent = 0 if locked else 1 + _pressure(view, place, move, parts[4] if len(parts) > 4 else "")
-        _learn(view, place, move, spent)
+        if view.generation == 1:
+            locked = _spent_otherwise_in_generation_1(view, place, move, source)
+        _learn(view, place, move, 0 if locked else 1 + _pressure(view, place, move, parts))
+
+
+def _call(view: View, place: int, move: int, source: str, parts: list[str]) -> None:
+    """A move that another one (or an ability) called. Pressure makes the calling move pay."""
+    if effect_id(source) == "sleeptalk":
+        _learn(view, place, move, 0)
+    caller = 0 if source.startswith(("ability: ", "item: ")) else view.tables.move(effect_id(source))
+    if caller:
+        extra = _pressure(view, place, move, parts)
+        if extra:
+            _learn(view, place, caller, extra)
+
+
+def _spent_otherwise_in_generation_1(view: View, place: int, move: int, source: str) -> bool:
+    """Generation 1 takes PP on the second turn of two, and marks what goes on by itself as its own source."""
+    if move in view.tables.two_turn:
+        return not source
+    return bool(source)
 
 
 def _learn(view: View, place: int, move: int, spent: int) -> None:
     """The Pokémon at `place` has shown a move of its list and used `spent` PP of it."""
-    width = len(MoveColumn)
+    ids, floats = view.ids, view.floats
     start, columns = view.place_move_ids(place), view.place_columns(place)
-    if view.floats[columns + ActiveColumn.TRANSFORMED] or view.floats[columns + ActiveColumn.MIMIC]:
-        for index in range(MOVES):
-            if view.ids[start + index] in (move, 0):
-                at = view.place_moves(place) + index * width
-                if not view.ids[start + index]:
-                    view.ids[start + index] = move
-                    write_borrowed(view, at, move, 5)
-                view.floats[at + MoveColumn.REVEALED] = 1.0
-                view.spend_pp(at, spent)
-                break
-        if view.floats[columns + ActiveColumn.TRANSFORMED]:
-            return
+    transformed, mimicking = (floats[columns + column] for column in _BORROWING)
     row = view.active[place]
+    if transformed or mimicking:
+        index = _listed(view, start, move)
+        if transformed and index < 0 and 0 in ids[start : start + MOVES]:
+            index = ids[start : start + MOVES].index(0)
+            ids[start + index] = move
+            borrow_move(view, view.place_moves(place) + index * _MOVE_WIDTH, move)
+        if index >= 0 and (transformed or ids[view.move_ids(row) + index] != ids[start + index]):
+            at = view.place_moves(place) + index * _MOVE_WIDTH
+            floats[at + _REVEALED] = 1.0
+            view.spend_pp(at, spent)
+            if view.generation == 1 and not transformed:  # what was mimicked shares the PP of Mimic
+                view.spend_pp(view.moves(row) + index * _MOVE_WIDTH, spent)
+            return
+        if transformed:
+            return
     index = view.learn_move(row, move)
     if index < 0:
         return
-    at = view.moves(row) + index * width
-    view.floats[at + MoveColumn.REVEALED] = 1.0
+    at = view.moves(row) + index * _MOVE_WIDTH
+    floats[at + _REVEALED] = 1.0
     if spent:
         view.spend_pp(at, spent)
-    if not view.floats[columns + ActiveColumn.MIMIC]:
+    if mimicking:
+        ids[start + index] = ids[view.move_ids(row) + index]
+        seen = view.place_moves(place) + index * _MOVE_WIDTH
+        floats[seen : seen + _MOVE_WIDTH] = floats[at : at + _MOVE_WIDTH]
+    else:
         view.show_moves(place)
 
 
-def _pressure(view: View, place: int, move: int, target: str) -> int:
-    """PP that a foe's Pressure costs on top."""
-    dex = view.tables.dex
+def _listed(view: View, start: int, move: int) -> int:
+    """Index of a move in the list of four at `start`, whatever the type of Hidden Power; -1 if it is not there."""
+    listed = view.ids[start : start + MOVES].tolist()
+    if move in listed:
+        return listed.index(move)
+    if move in view.tables.hidden_powers:
+        return next((index for index, other in enumerate(listed) if other in view.tables.hidden_powers), -1)
+    return -1
+
+
+def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
+    """PP that a foe's Pressure costs on top. A move that fails at once hides its target, plain only in singles."""
+    target = parts[4] if len(parts) > 4 else ""
     kind = view.tables.move_targets[move]
     if move in view.tables.must_pressure or kind in _SPREAD:
         first = (1 - place // SLOTS) * SLOTS
         aimed = [first, first + 1]
     elif kind in _NO_PRESSURE:
         return 0
+    elif target and not target.startswith("["):
+        aimed = [view.standing(target)]
+    elif "[notarget]" in parts or view.floats[FIELD + FieldColumn.DOUBLES]:
+        return 0
     else:
-        aimed = [view.standing(target)] if target else []
-    pressure = dex.abilities["pressure"]
-    return sum(
-        1
-        for other in aimed
-        if other >= 0
-        and other // SLOTS != place // SLOTS
-        and view.ids[view.place_ids(other) + ActiveId.ABILITY] == pressure
-        and not view.floats[view.place_columns(other) + ActiveColumn.ABILITY_SUPPRESSED]
-    )
+        aimed = [(1 - place // SLOTS) * SLOTS]
+    extra = 0
+    for other in aimed:
+        if (
+            other >= 0
+            and other // SLOTS != place // SLOTS
+            and view.ids[view.place_ids(other) + _ABILITY] == view.tables.pressure
+            and not view.floats[view.place_columns(other) + ActiveColumn.ABILITY_SUPPRESSED]
+        ):
+            extra += 1
+    return extra
 
 
 def _act(view: View, place: int) -> None:
     """The Pokémon at `place` acts or tries to: what waited for that is over."""
     start = view.place_columns(place)
     floats = view.floats
-    for column in SINGLE_MOVE.values():
-        floats[start + column] = 0.0
-    floats[start + ActiveColumn.RECHARGING] = 0.0
-    if floats[start + ActiveColumn.PREPARING]:
-        floats[start + ActiveColumn.PREPARING] = 0.0
-        view.ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] = 0
+    for column in _UNTIL_IT_ACTS:
+        if floats[start + column]:
+            floats[start + column] = 0.0
+            view.ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] = 0
 
 
 def on_cant(view: View, parts: list[str]) -> None:

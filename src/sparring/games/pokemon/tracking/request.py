@@ -1,5 +1,6 @@
 """What a request says: the own team exactly as it is, and what the own active Pokémon may do."""
 
+from array import array
 from typing import Any
 
 from sparring.games.pokemon.columns import (
@@ -16,6 +17,7 @@ from sparring.games.pokemon.columns import (
     PokemonId,
     SideColumn,
 )
+from sparring.games.pokemon.tracking.pokemon_lines import borrow_move
 from sparring.games.pokemon.tracking.tables import parse_condition
 from sparring.games.pokemon.tracking.view import FIELD, View
 
@@ -26,39 +28,66 @@ _STATS = (
     ("spd", int(PokemonColumn.STAT_SPD)),
     ("spe", int(PokemonColumn.STAT_SPE)),
 )
-_ASKED = range(ActiveColumn.MUST_SWITCH, ActiveColumn.REVIVING + 1)
+_RARE = ("details", "baseAbility", "moves", "stats", "teraType")
+_FIRST_ASKED, _END_ASKED = int(ActiveColumn.MUST_SWITCH), int(ActiveColumn.REVIVING) + 1
+_NOTHING_ASKED = array("f", bytes(4 * (_END_ASKED - _FIRST_ASKED)))
+# Plain integers where every decision passes: members of an enum cost more to reach.
+_KNOWN, _PP, _MAX_PP, _DISABLED = (
+    int(column) for column in (MoveColumn.KNOWN, MoveColumn.PP, MoveColumn.MAX_PP, MoveColumn.DISABLED)
+)
+_MOVE_WIDTH = len(MoveColumn)
+_GIMMICKS = (
+    ("trapped", int(ActiveColumn.TRAPPED)),
+    ("maybeTrapped", int(ActiveColumn.MAYBE_TRAPPED)),
+    ("canMegaEvo", int(ActiveColumn.CAN_MEGA)),
+    ("canMegaEvoX", int(ActiveColumn.CAN_MEGA)),
+    ("canMegaEvoY", int(ActiveColumn.CAN_MEGA)),
+    ("canUltraBurst", int(ActiveColumn.CAN_MEGA)),
+    ("canZMove", int(ActiveColumn.CAN_Z)),
+    ("canDynamax", int(ActiveColumn.CAN_DYNAMAX)),
+    ("canTerastallize", int(ActiveColumn.CAN_TERA)),
+)
 
 
 def apply_request(view: View, request: dict[str, Any]) -> None:
     """Writes a parsed `|request|` into the view. The lines that came with it must have been read before."""
     team: list[dict[str, Any]] = request["side"]["pokemon"][:TEAM]
     order = _order(view, team)
+    preview = "teamPreview" in request
+    wrong = [
+        place
+        for place, entry in enumerate(team[:SLOTS])
+        if entry["active"] and view.active[place] != order[place] and not preview
+    ]
+    for place in wrong:
+        if view.active[place] >= 0:
+            view.entries[view.active[place]] = {}  # lines have written to it what was not its own
     for row, entry in zip(order, team, strict=True):
-        _write_entry(view, row, entry)
+        if entry != view.entries[row]:
+            _write_entry(view, row, entry)
+    for place in wrong:
+        _correct_place(view, place, order[place])
     if view.requests == 0:
         view.floats[view.side_columns(0) + SideColumn.TEAM_SIZE] = len(team) / TEAM
         view.count_fainted(0, 0)
     view.requests += 1
     field = view.floats
     forced = request.get("forceSwitch")
-    field[FIELD + FieldColumn.PREVIEW] = float("teamPreview" in request)
+    field[FIELD + FieldColumn.PREVIEW] = float(preview)
     field[FIELD + FieldColumn.FORCED] = float(forced is not None)
-    if "teamPreview" in request:
+    if preview:
         return
     actives = request.get("active") or ()
     for place in range(SLOTS):
         start = view.place_columns(place)
-        for column in _ASKED:
-            field[start + column] = 0.0
+        field[start + _FIRST_ASKED : start + _END_ASKED] = _NOTHING_ASKED
         if place >= len(team):
             continue
-        entry, row = team[place], order[place]
+        entry = team[place]
         if not entry["active"]:
             continue
         if forced is not None and place < len(forced):
             field[start + ActiveColumn.MUST_SWITCH] = float(forced[place])
-        if view.active[place] != row:
-            _correct_place(view, place, row)
         if not view.ids[view.place_ids(place)]:
             continue
         if "ability" in entry:
@@ -69,6 +98,9 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
         _write_moves(view, place, entry["moves"], asked)
         if asked:
             _write_asked(view, start, asked)
+            view.locked[place] = (
+                bool(asked.get("trapped")) and len(asked["moves"]) == 1 and "pp" not in asked["moves"][0]
+            )
 
 
 def _order(view: View, team: list[dict[str, Any]]) -> list[int]:
@@ -99,29 +131,20 @@ def _match(view: View, names: list[str], team: list[dict[str, Any]]) -> list[int
             same = [row for row in free if not view.names[row]]
             view.name_row(same[0], name)
         if len(same) > 1:
-            facts = _facts(entry)
-            same.sort(key=lambda row: sum(a == b for a, b in zip(view.entries[row], facts, strict=False)), reverse=True)
+            same.sort(key=lambda row: _likeness(view.entries[row], entry), reverse=True)
         order.append(same[0])
     return order
 
 
-def _facts(entry: dict[str, Any]) -> tuple[object, ...]:
-    return (
-        entry["details"],
-        entry["condition"],
-        entry["item"],
-        entry["baseAbility"],
-        tuple(entry["moves"]),
-        entry.get("teraType"),
-        tuple(entry["stats"].values()),
-    )
+def _likeness(before: dict[str, Any], entry: dict[str, Any]) -> int:
+    """How much of a request's entry is as it was."""
+    return sum(before.get(key) == value for key, value in entry.items())
 
 
 def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
     """One own Pokémon; what cannot change between requests is written only when they differ."""
-    facts = _facts(entry)
     before = view.entries[row]
-    view.entries[row] = facts
+    view.entries[row] = entry
     floats, ids, dex = view.floats, view.ids, view.tables.dex
     start, numbers = view.pokemon(row), view.pokemon_ids(row)
     condition = entry["condition"]
@@ -138,12 +161,13 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
             ids[numbers + PokemonId.ITEM] = 0
             floats[start + PokemonColumn.ITEM_HELD] = 0.0
         floats[start + PokemonColumn.ITEM_KNOWN] = 1.0
-    if before and before[0] == facts[0] and before[3:] == facts[3:]:
+    if all(before.get(key) == entry.get(key) for key in _RARE):
         return
-    if not before or before[0] != facts[0]:
+    if before.get("details") != entry["details"]:
         view.describe(row, entry["details"])
-    ids[numbers + PokemonId.ABILITY] = dex.abilities[entry["baseAbility"]]
-    floats[start + PokemonColumn.ABILITY_KNOWN] = 1.0
+    if view.generation > 2:
+        ids[numbers + PokemonId.ABILITY] = dex.abilities[entry["baseAbility"]]
+        floats[start + PokemonColumn.ABILITY_KNOWN] = 1.0
     if "teraType" in entry:
         ids[numbers + PokemonId.TERA_TYPE] = dex.types[entry["teraType"]]
     for stat, column in _STATS:
@@ -153,6 +177,10 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
         floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]
         or floats[view.place_columns(place) + ActiveColumn.MIMIC]
     )
+    if place >= 0 and before.get("details") != entry["details"]:
+        seen = view.place_ids(place)
+        if ids[seen] and not borrowed and ids[seen + ActiveId.SPECIES] != ids[numbers + PokemonId.SPECIES]:
+            view.show_identity(place)
     if not borrowed:
         for index, name in enumerate(entry["moves"][:MOVES]):
             move = view.tables.move(name)
@@ -162,9 +190,7 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
 
 def _correct_place(view: View, place: int, row: int) -> None:
     """The own Pokémon at `place` is another than the lines showed: the own illusion. Effects stay, the name changes."""
-    seeming = view.active[place]
-    if seeming >= 0:
-        view.floats[view.pokemon(seeming) + PokemonColumn.ACTIVE] = 0.0
+    view.vacate(place)
     view.active[place] = row
     if view.floats[view.pokemon(row) + PokemonColumn.FAINTED]:
         return
@@ -177,39 +203,44 @@ def _correct_place(view: View, place: int, row: int) -> None:
 def _write_moves(view: View, place: int, names: list[str], asked: dict[str, Any] | None) -> None:
     """The moves of the Pokémon at `place` in the order of its own list: a request for a locked move names only that."""
     floats, ids, tables = view.floats, view.ids, view.tables
-    width = len(MoveColumn)
-    start, numbers = view.place_moves(place), view.place_move_ids(place)
-    borrowed = (
-        floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]
-        or floats[view.place_columns(place) + ActiveColumn.MIMIC]
-    )
-    own = view.moves(view.active[place])
+    transformed = floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]
+    row = view.active[place]
+    at, own = view.place_moves(place), view.moves(row)
+    number_at, own_number = view.place_move_ids(place), view.move_ids(row)
     listed = asked["moves"] if asked else None
     whole = listed is not None and len(listed) == len(names) and "pp" in listed[0]
     for index, name in enumerate(names[:MOVES]):
-        at = start + index * width
-        ids[numbers + index] = tables.move(name)
-        floats[at + MoveColumn.KNOWN] = 1.0
-        if whole and listed is not None:
+        number = tables.move(name)
+        if ids[number_at] != number:
+            if transformed:
+                borrow_move(view, at, number)
+            ids[number_at] = number
+            floats[at + _KNOWN] = 1.0
+        if listed is None:
+            pass
+        elif whole:
             move = listed[index]
             most = move["maxpp"]
-            floats[at + MoveColumn.PP] = move["pp"] / most if most else 0.0
-            floats[at + MoveColumn.MAX_PP] = most / PP_SCALE
-            floats[at + MoveColumn.DISABLED] = float(bool(move.get("disabled")))
-            if not borrowed:
-                floats[own + index * width + MoveColumn.PP] = floats[at + MoveColumn.PP]
-                floats[own + index * width + MoveColumn.MAX_PP] = floats[at + MoveColumn.MAX_PP]
-        elif listed is not None:
-            open_now = any(tables.move(move["id"]) == ids[numbers + index] for move in listed)
-            floats[at + MoveColumn.DISABLED] = float(not open_now and listed[0]["id"] != "fight")
+            left = move["pp"] / most if most else 0.0
+            floats[at + _PP] = left
+            floats[at + _MAX_PP] = most / PP_SCALE
+            floats[at + _DISABLED] = 1.0 if move.get("disabled") else 0.0
+            if not transformed:
+                if ids[own_number] == number:
+                    floats[own + _PP] = left
+                    floats[own + _MAX_PP] = most / PP_SCALE
+                elif view.generation == 1:  # what was mimicked shares the PP of Mimic
+                    floats[own + _PP] = min(1.0, move["pp"] / (floats[own + _MAX_PP] * PP_SCALE))
+        else:
+            open_now = any(tables.move(move["id"]) == number for move in listed)
+            floats[at + _DISABLED] = float(not open_now and listed[0]["id"] != "fight")
+        at += _MOVE_WIDTH
+        own += _MOVE_WIDTH
+        number_at += 1
+        own_number += 1
 
 
 def _write_asked(view: View, start: int, asked: dict[str, Any]) -> None:
-    floats = view.floats
-    floats[start + ActiveColumn.TRAPPED] = float(bool(asked.get("trapped")))
-    floats[start + ActiveColumn.MAYBE_TRAPPED] = float(bool(asked.get("maybeTrapped")))
-    mega = asked.get("canMegaEvo") or asked.get("canMegaEvoX") or asked.get("canMegaEvoY") or asked.get("canUltraBurst")
-    floats[start + ActiveColumn.CAN_MEGA] = float(bool(mega))
-    floats[start + ActiveColumn.CAN_Z] = float(bool(asked.get("canZMove")))
-    floats[start + ActiveColumn.CAN_DYNAMAX] = float(bool(asked.get("canDynamax")))
-    floats[start + ActiveColumn.CAN_TERA] = float(bool(asked.get("canTerastallize")))
+    for key, column in _GIMMICKS:
+        if asked.get(key):
+            view.floats[start + column] = 1.0

@@ -29,9 +29,11 @@ class Tables:
         self.types: list[tuple[int, int]] = [(int(first), int(second)) for first, second in dex.species_types]
         self.base_species: list[int] = dex.species_base.tolist()
         self.only_ability: list[int] = [
-            int(first) if not any(others) else 0 for first, *others in dex.species_abilities.tolist()
+            first if dex.generation > 2 and not any(others) else 0 for first, *others in dex.species_abilities.tolist()
         ]
+        """The ability of species that have but one."""
         self.max_pp: list[int] = dex.move_pp.tolist()
+        self.base_pp: list[int] = [0, *(dex.raw["moves"][id]["pp"] for id in dex.moves.ids[1:])]
         self.move_targets: list[int] = dex.move_target.tolist()
         raw_moves = dex.raw["moves"]
         self.borrowed: set[int] = {
@@ -40,10 +42,13 @@ class Tables:
             if move.get("isZ") or move.get("isMax") or id in ("struggle", "recharge")
         }
         """Moves that never belong to a Pokémon's own list."""
+        self.passing: set[int] = {dex.moves["batonpass"], dex.moves["shedtail"]}
+        self.pressure: int = dex.abilities["pressure"]
         self.hidden_powers: set[int] = {number for id, number in dex.moves.numbers.items() if id.startswith("hiddenp")}
         self.must_pressure: set[int] = {
             dex.moves[id] for id, move in raw_moves.items() if "mustpressure" in move["flags"]
         }
+        self.two_turn: set[int] = {dex.moves[id] for id, move in raw_moves.items() if "charge" in move["flags"]}
         self._moves: dict[str, int] = {}
         self._details: dict[str, tuple[int, float, float, float, int]] = {}
 

@@ -7,6 +7,7 @@ and numpy sees the same memory when a whole row is copied out.
 
 from array import array
 from collections import Counter
+from typing import Any
 
 from sparring.games.pokemon.columns import (
     ACTIVES,
@@ -45,6 +46,9 @@ _ACTIVE_IDS, _ACTIVE_IDS_WIDTH = ID_OFFSETS["active_ids"], len(ActiveId)
 _ACTIVE_MOVE_IDS = ID_OFFSETS["active_move_ids"]
 
 _MOVE_WIDTH = len(MoveColumn)
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_HP, _FAINTED, _STATUS = int(PokemonColumn.HP), int(PokemonColumn.FAINTED), int(PokemonId.STATUS)
+_PP, _MAX_PP = int(MoveColumn.PP), int(MoveColumn.MAX_PP)
 _NO_ACTIVE = array("f", bytes(4 * _ACTIVE_WIDTH))
 _NO_ACTIVE_IDS = array("h", bytes(2 * _ACTIVE_IDS_WIDTH))
 _NO_MOVES = array("f", bytes(4 * _MOVES_WIDTH))
@@ -80,18 +84,26 @@ class View:
         self.turn_flags: list[int] = []
         """Float columns that are 0 again when the turn is over."""
         self.ability_changed: list[bool] = [False] * ACTIVES
+        self.locked: list[bool] = [False] * ACTIVES
+        """The last request offered nothing but to go on with a move (own places)."""
         self.mover = -1
         """The place that used the last move."""
+        self.target = -1
+        """The place it was aimed at."""
+        self.blocked_by: list[int] = [-1] * ACTIVES
+        """The place whose Pokémon must stay for the one here to be blocked."""
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
+        self.stolen = 0
+        """The item that the last move took from its holder and used: it works for another."""
         self.fainted: list[int] = [0, 0]
         self.arrivals: list[tuple[array[float], array[int], array[float], array[int]] | None] = [None] * ACTIVES
         """What was known of each place's row before it came in: an illusion may end."""
         self.requests = 0
         self.team_order: list[int] = []
         """Row of each Pokémon of the last request, in its order."""
-        self.entries: list[tuple[object, ...]] = [()] * TEAM
+        self.entries: list[dict[str, Any]] = [{}] * TEAM
         """What the last request said of each own row."""
         self.turn = 0
         self.winner: str | None = None
@@ -224,8 +236,9 @@ class View:
         if tera:
             floats[start + PokemonColumn.TERASTALLIZED] = 1.0
             self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + PokemonId.TERA_TYPE] = tera
-        self.forme[row] = species
-        self.set_species(row, species)
+        if self.forme[row] != species:  # else a change that ends on leaving may be in force
+            self.forme[row] = species
+            self.set_species(row, species)
 
     def set_species(self, row: int, species: int) -> None:
         """Writes what follows from a species: base stats, types, an ability where there is only one."""
@@ -247,10 +260,11 @@ class View:
         """HP and status as a line or a request gives them."""
         fraction, _, status = parse_condition(text)
         start = _POKEMON + row * _POKEMON_WIDTH
-        self.floats[start + PokemonColumn.HP] = fraction
-        if fraction and self.floats[start + PokemonColumn.FAINTED]:
-            self.floats[start + PokemonColumn.FAINTED] = 0.0
-        if self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + PokemonId.STATUS] != status:
+        floats = self.floats
+        floats[start + _HP] = fraction
+        if fraction and floats[start + _FAINTED]:
+            floats[start + _FAINTED] = 0.0
+        if self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + _STATUS] != status:
             self.set_status(row, status)
 
     def set_status(self, row: int, status: int) -> None:
@@ -284,9 +298,11 @@ class View:
             return
         place = self.active.index(row) if row in self.active else -1
         if place >= 0 and self.ids[_ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH]:
-            self.ids[_ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH + ActiveId.ABILITY] = ability
+            now = _ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH + ActiveId.ABILITY
             if self.ability_changed[place]:
+                self.ids[now] = self.ids[now] or ability
                 return
+            self.ids[now] = ability
         self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + PokemonId.ABILITY] = ability
         self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.ABILITY_KNOWN] = 1.0
 
@@ -321,20 +337,19 @@ class View:
 
     def learn_move(self, row: int, move: int) -> int:
         """Index of `move` in a row's list, added if there is room; -1 if there is none."""
-        ids = self.ids
         start = _MOVE_IDS + row * MOVES
-        for index in range(MOVES):
-            seen = ids[start + index]
-            if seen == move:
-                return index
-            if not seen:
-                self.write_move(row, index, move)
-                return index
-        if move in self.tables.hidden_powers:
-            for index in range(MOVES):
-                if ids[start + index] in self.tables.hidden_powers:
+        listed = self.ids[start : start + MOVES].tolist()
+        if move in listed:
+            return listed.index(move)
+        if move in self.tables.hidden_powers:  # lines do not tell its type, requests do
+            for index, other in enumerate(listed):
+                if other in self.tables.hidden_powers:
                     return index
-        return -1
+        if 0 not in listed:
+            return -1
+        index = listed.index(0)
+        self.write_move(row, index, move)
+        return index
 
     def write_move(self, row: int, index: int, move: int) -> None:
         """Puts a move with full PP into a row's list."""
@@ -349,11 +364,11 @@ class View:
     def spend_pp(self, start: int, amount: float) -> None:
         """Takes `amount` PP from the move whose columns start at `start` (gives, if negative)."""
         floats = self.floats
-        most = floats[start + MoveColumn.MAX_PP] * PP_SCALE
+        most = floats[start + _MAX_PP] * PP_SCALE
         if most:
-            left = floats[start + MoveColumn.PP] - amount / most
+            left = floats[start + _PP] - amount / most
             # PP are whole numbers: rounding keeps float32 errors from adding up.
-            floats[start + MoveColumn.PP] = min(1.0, max(0.0, round(left * most) / most))
+            floats[start + _PP] = min(1.0, max(0.0, round(left * most) / most))
 
     def show_moves(self, place: int) -> None:
         """Copies the list of the Pokémon at `place` to the place's own."""
@@ -379,17 +394,28 @@ class View:
         for column in [column for column in self.timers if start <= column < end]:
             del self.timers[column]
         self.ability_changed[place] = False
+        self.locked[place] = False
+        self.blocked_by[place] = -1
+        for other, blocker in enumerate(self.blocked_by):
+            if blocker == place:
+                self.floats[_ACTIVE + other * _ACTIVE_WIDTH + ActiveColumn.BLOCKED] = 0.0
+                self.blocked_by[other] = -1
 
     def leave(self, place: int) -> None:
         """Whoever is at `place` goes back, in its own forme."""
         row = self.active[place]
+        self.vacate(place)
         if row >= 0:
-            start = _POKEMON + row * _POKEMON_WIDTH
-            self.floats[start + PokemonColumn.ACTIVE] = 0.0
-            self.floats[start + PokemonColumn.TOXIC_TURNS] = 0.0
+            self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.TOXIC_TURNS] = 0.0
             self.set_species(row, self.forme[row])
-        self.active[place] = -1
         self.clear_place(place)
+
+    def vacate(self, place: int) -> None:
+        """Whoever is at `place` is there no more (an illusion beside its model is there twice)."""
+        row = self.active[place]
+        self.active[place] = -1
+        if row >= 0 and row not in self.active:
+            self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.ACTIVE] = 0.0
 
     def enter(self, place: int, row: int) -> None:
         """A Pokémon comes to `place`, which must be clear."""

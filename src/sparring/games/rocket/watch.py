@@ -1,0 +1,219 @@
+"""See a match: recorded to arrays, shown as an HTML page that needs nothing else or as an animated picture.
+
+The page has a view from above and one from the side, boost, score, touches, and can be stopped and moved through.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core import Array, Decisions, InputError, Player
+from sparring.core.files import write_file
+from sparring.games.rocket import field
+from sparring.games.rocket.arena import FieldView, RocketArena
+
+Floats = Array
+COLOURS = ((60, 120, 220), (230, 130, 40))
+_SCALE = 0.05
+_SIDE_HEIGHT = 120
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One match, frame by frame."""
+
+    names: tuple[str, str]
+    """Who played blue and orange."""
+    seconds_a_frame: float
+    ball: Floats
+    """`float32[frames, 3]`"""
+    cars: Floats
+    """`float32[frames, n, 3]`"""
+    noses: Floats
+    """`float32[frames, n, 3]`"""
+    boost: Floats
+    """`float32[frames, n]`, 0 to 100."""
+    touched: NDArray[np.bool_]
+    """`bool[frames, n]`"""
+    demolished: NDArray[np.bool_]
+    """`bool[frames, n]`"""
+    orange: NDArray[np.bool_]
+    """`bool[n]`"""
+    goals: NDArray[np.int32]
+    """`int32[frames, 2]`"""
+    reward: Floats
+    """`float32[n]` what each car was paid in all."""
+    outcome: float
+    """1 if blue won, -1 if orange did."""
+
+
+def record(
+    arena: RocketArena,
+    blue: Player,
+    orange: Player,
+    *,
+    names: tuple[str, str],
+    matches: int = 1,
+    each: Callable[[FieldView], None] | None = None,
+) -> list[Recording]:
+    """Plays matches one after the other on a fresh arena of one. `each` is called with every frame: a live stream."""
+    if arena.matches != 1:
+        raise InputError(f"a recording needs an arena of 1 match, not {arena.matches}")
+    recordings: list[Recording] = []
+    frames: list[FieldView] = []
+    paid = np.zeros(arena.spec.seats, np.float32)
+    seats = np.empty(0, np.int32)
+    while True:
+        decisions, results = arena.wait()
+        if len(results):
+            paid += results.reward[0]
+            recordings.append(_recording(arena, names, frames, paid[seats], float(results.outcome[0, 0])))
+            frames, paid = [], np.zeros_like(paid)
+            if len(recordings) == matches:
+                return recordings
+        paid[decisions.seat] += decisions.reward
+        frames.append(arena.look(0))
+        if each is not None:
+            each(frames[-1])
+        seats = decisions.seat.copy()
+        arena.act(decisions, _actions(decisions, blue, orange, arena.spec.seats // 2))
+
+
+def best_for_blue(recordings: list[Recording]) -> Recording:
+    """The match that paid the blue cars most."""
+    return max(recordings, key=lambda recording: float(recording.reward[~recording.orange].sum()))
+
+
+def _recording(
+    arena: RocketArena, names: tuple[str, str], frames: list[FieldView], reward: Floats, outcome: float
+) -> Recording:
+    cars = np.stack([frame.cars for frame in frames])
+    goals = np.array([frame.goals for frame in frames], np.int32)
+    if outcome != 0 and goals[-1, 0] == goals[-1, 1]:
+        goals[-1, 0 if outcome > 0 else 1] += 1  # the goal that ended the match
+    return Recording(
+        names=names,
+        seconds_a_frame=int(arena.spec.settings["tick_skip"]) / field.TICKS,
+        ball=np.stack([frame.ball[:3] for frame in frames]),
+        cars=cars[..., field.POSITION],
+        noses=cars[..., field.FORWARD],
+        boost=cars[..., field.BOOST],
+        touched=cars[..., field.TOUCHED] > 0,
+        demolished=cars[..., field.DEMO_SECONDS] > 0,
+        orange=frames[0].orange,
+        goals=goals,
+        reward=reward,
+        outcome=outcome,
+    )
+
+
+def _actions(decisions: Decisions, blue: Player, orange: Player, room: int) -> NDArray[np.int32]:
+    actions = np.empty(len(decisions), np.int32)
+    for player, side in ((blue, decisions.seat < room), (orange, decisions.seat >= room)):
+        rows = np.flatnonzero(side)
+        actions[rows] = player.act(decisions.take(rows)).action
+    return actions
+
+
+def summary(recording: Recording) -> str:
+    """The result in one line."""
+    blue, orange = recording.goals[-1].tolist()
+    touches = recording.touched.sum(axis=0)
+    sides = [int(touches[recording.orange == side].sum()) for side in (False, True)]
+    seconds = len(recording.ball) * recording.seconds_a_frame
+    first, second = recording.names
+    return f"{first} {blue} : {orange} {second} after {seconds:.0f} s, touches {sides[0]} : {sides[1]}"
+
+
+def write_recording(recording: Recording, page: Path, picture: Path | None) -> list[Path]:
+    """Writes the page, and the picture if one is wanted; returns what was written."""
+    write_file(page, html_page(recording).encode())
+    if picture is None:
+        return [page]
+    write_file(picture, animated_picture(recording))
+    return [page, picture]
+
+
+def html_page(recording: Recording) -> str:
+    """A page that opens in any browser, with no other file."""
+    data = {
+        "names": list(recording.names),
+        "seconds": recording.seconds_a_frame,
+        "ball": recording.ball.round().astype(int).tolist(),
+        "cars": recording.cars.round().astype(int).tolist(),
+        "noses": recording.noses.round(2).tolist(),
+        "boost": recording.boost.round().astype(int).tolist(),
+        "touched": recording.touched.astype(int).tolist(),
+        "demolished": recording.demolished.astype(int).tolist(),
+        "orange": recording.orange.astype(int).tolist(),
+        "goals": recording.goals.tolist(),
+        "pads": field.PAD_POSITIONS.astype(int).tolist(),
+    }
+    template = files("sparring.games.rocket").joinpath("replay.html").read_text(encoding="utf-8")
+    text = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
+    return template.replace("/*RECORDING*/", text)
+
+
+def animated_picture(recording: Recording, *, frames_a_second: float = 10.0, most: int = 600) -> bytes:
+    """A GIF of the match from above and from the side; at most `most` frames."""
+    try:
+        from PIL import Image, ImageDraw
+    except ImportError as error:
+        raise InputError("pictures need pillow: pip install 'sparring[rocket]'") from error
+    every = max(1, round(1 / recording.seconds_a_frame / frames_a_second), -(-len(recording.ball) // most))
+    width, height = round(2 * (field.SIDE_WALL + 200) * _SCALE), round(2 * (field.BACK_WALL + 1000) * _SCALE)
+    pictures = []
+    for number in range(0, len(recording.ball), every):
+        image = Image.new("P", (height, width + _SIDE_HEIGHT), 0)
+        image.putpalette([24, 30, 26, *COLOURS[0], *COLOURS[1], 240, 240, 240, 70, 90, 75, 250, 220, 80])
+        draw = ImageDraw.Draw(image)
+        _draw_frame(draw, recording, number, width)
+        pictures.append(image)
+    out = BytesIO()
+    duration = round(1000 * every * recording.seconds_a_frame)
+    pictures[0].save(out, "GIF", save_all=True, append_images=pictures[1:], duration=duration, loop=0, optimize=False)
+    return out.getvalue()
+
+
+def _draw_frame(draw: object, recording: Recording, number: int, width: int) -> None:
+    """One frame: the field from above, blue's goal on the left, and below it from the side."""
+    pen: object = draw
+    ellipse, line, text, box = (getattr(pen, name) for name in ("ellipse", "line", "text", "rectangle"))
+    left = (field.BACK_WALL + 1000) * _SCALE
+    middle, floor = width / 2, width + _SIDE_HEIGHT - 12
+
+    def above(point: Floats) -> tuple[float, float]:
+        return left + float(point[1]) * _SCALE, middle + float(point[0]) * _SCALE
+
+    def beside(point: Floats) -> tuple[float, float]:
+        return left + float(point[1]) * _SCALE, floor - float(point[2]) * _SCALE
+
+    wall, side, goal = field.BACK_WALL * _SCALE, field.SIDE_WALL * _SCALE, field.GOAL_HALF_WIDTH * _SCALE
+    box((left - wall, middle - side, left + wall, middle + side), outline=4)
+    line((left, middle - side, left, middle + side), fill=4)
+    line((left - wall, floor, left + wall, floor), fill=4)
+    for sign, colour in ((-1, 1), (1, 2)):
+        x = left + sign * wall
+        line((x, middle - goal, x, middle + goal), fill=colour, width=4)
+        line((x, floor, x, floor - field.GOAL_HEIGHT * _SCALE), fill=colour, width=4)
+    for place in (above, beside):
+        x, y = place(recording.ball[number])
+        ellipse((x - 5, y - 5, x + 5, y + 5), fill=3)
+        for car, orange in enumerate(recording.orange.tolist()):
+            if recording.demolished[number, car]:
+                continue
+            x, y = place(recording.cars[number, car])
+            nose = recording.cars[number, car] + recording.noses[number, car] * 200
+            line((x, y, *place(nose)), fill=3, width=2)
+            ellipse((x - 4, y - 4, x + 4, y + 4), fill=2 if orange else 1)
+            if recording.touched[number, car]:
+                ellipse((x - 8, y - 8, x + 8, y + 8), outline=5)
+    blue, orange_goals = recording.goals[number].tolist()
+    clock = number * recording.seconds_a_frame
+    text((6, 0), f"{recording.names[0]}  {blue} - {orange_goals}  {recording.names[1]}    {clock:.1f} s", fill=3)

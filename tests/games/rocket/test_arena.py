@@ -1,0 +1,185 @@
+"""The arena keeps the protocol in every mode, with and without threads."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from sparring.core import IllegalAction, InputError, check_arena, load_game
+from sparring.games.rocket import field
+from sparring.games.rocket.arena import RocketArena
+from sparring.games.rocket.players import TowardBallPlayer
+from sparring.games.rocket.settings import RewardSettings, RocketSettings
+from sparring.games.rocket.states import SITUATIONS
+
+EVERY_START = {"kickoff": 1.0, **dict.fromkeys(SITUATIONS, 1.0)}
+
+
+@pytest.mark.parametrize(
+    ("modes", "room", "threads", "observation"),
+    [
+        (["1v1"], 1, 0, "default"),
+        (["1v1", "2v2", "3v3"], 3, 2, "default"),
+        (["2v2"], 3, 0, "rlgym"),
+        (["1v1"], 2, 1, "positions"),
+    ],
+)
+def test_the_protocol_is_kept(modes, room, threads, observation):
+    settings = RocketSettings(
+        modes=modes, room=room, threads=threads, observation=observation, starts=EVERY_START, seconds=2
+    )
+    arena = RocketArena(settings, matches=5, seed=1)
+    report = check_arena(arena, matches=12, seed=2)
+    arena.close()
+    assert report.failed == 0
+
+
+def test_a_real_match_has_kickoffs_after_goals_and_overtime_when_level():
+    settings = RocketSettings(
+        end="clock", seconds=4, overtime_seconds=3, starts={"near_goal": 1.0}, rewards=RewardSettings(sparse=True)
+    )
+    arena = RocketArena(settings, matches=6, seed=3)
+    player = TowardBallPlayer(settings, 0)
+    overtimes, goals_inside, outcomes, previous = 0, 0, [], np.zeros(6)
+    for _ in range(200):
+        decisions, results = arena.wait()
+        ahead = decisions.observation["world"][::2, 61] * 5
+        scored = np.flatnonzero((ahead != previous) & ~decisions.first[::2])
+        for match in scored:
+            goals_inside += 1
+            assert decisions.observation["world"][2 * match, 63] == 1  # kickoff
+            assert abs(decisions.reward[2 * match]) == 2  # one for the goal, one for not conceding: zero-sum
+        previous = ahead
+        overtimes += int(decisions.observation["world"][:, 62].any())
+        outcomes += results.outcome[:, 0].tolist()
+        arena.act(decisions, player.act(decisions).action)
+    assert goals_inside > 0
+    assert overtimes > 0
+    assert len(outcomes) >= 6
+
+
+def test_a_seat_of_a_smaller_mode_gets_nothing_and_the_others_play_by_their_mode():
+    arena = RocketArena(RocketSettings(modes=["1v1", "3v3"], room=3, seconds=0.5), matches=2, seed=0)
+    decisions, _ = arena.wait()
+    assert sorted(decisions.seat[decisions.match == 0].tolist()) in ([0, 3], [0, 1, 2, 3, 4, 5])
+    assert len(decisions) == 8
+    cars = decisions.observation["cars"]
+    small = decisions.match == decisions.match[np.flatnonzero(np.bincount(decisions.match)[decisions.match] == 2)[0]]
+    assert cars[small, :, 0].sum(axis=1).tolist() == [2.0, 2.0]
+    assert (cars[small][:, 1:3] == 0).all()
+    while True:
+        arena.act(decisions, np.zeros(len(decisions), np.int32))
+        decisions, results = arena.wait()
+        if len(results):
+            break
+    assert results.outcome.shape == (2, 6)
+
+
+def test_slots_take_turns_with_the_modes():
+    arena = RocketArena(RocketSettings(modes=["1v1", "2v2"], room=2, seconds=0.2), matches=4, seed=0)
+    sizes = []
+    for _ in range(12):
+        decisions, _ = arena.wait()
+        sizes.append(tuple(np.bincount(decisions.match, minlength=4).tolist()))
+        arena.act(decisions, np.zeros(len(decisions), np.int32))
+    assert {(2, 4, 2, 4), (4, 2, 4, 2)} == set(sizes)
+
+
+def test_a_bad_action_and_a_seat_without_a_row_are_refused():
+    arena = RocketArena(RocketSettings(), matches=2, seed=0)
+    decisions, _ = arena.wait()
+    with pytest.raises(IllegalAction, match="action 90 of match 1, seat 1"):
+        arena.act(decisions, np.array([0, 0, 0, 90], np.int32))
+    arena.act(decisions.take(np.array([0])), np.zeros(1, np.int32))
+    with pytest.raises(IllegalAction, match="no row to answer"):
+        arena.act(decisions.take(np.array([0])), np.zeros(1, np.int32))
+
+
+def test_rows_of_one_wait_may_be_answered_in_parts():
+    arena = RocketArena(RocketSettings(), matches=2, seed=0)
+    decisions, _ = arena.wait()
+    kept = decisions.take(np.arange(4))
+    arena.act(kept.take(np.array([3, 0])), np.zeros(2, np.int32))
+    with pytest.raises(RuntimeError, match="unanswered"):
+        arena.wait()
+    arena.act(kept.take(np.array([1, 2])), np.zeros(2, np.int32))
+    assert len(arena.wait()[0]) == 4
+
+
+def test_a_match_whose_physics_breaks_is_named_replaced_and_not_counted(caplog):
+    arena = RocketArena(RocketSettings(), matches=3, seed=0)
+    decisions, _ = arena.wait()
+    car = arena._groups[0]._simulators[1].cars[1]
+    state = car.get_state()
+    state.vel = type(state.vel)(float("nan"), 0.0, 0.0)
+    car.set_state(state)
+    with caplog.at_level(logging.ERROR):
+        arena.act(decisions, np.zeros(6, np.int32))
+        decisions, results = arena.wait()
+    assert results.match.tolist() == [1]
+    assert results.failed.tolist() == [True]
+    assert "match 1 broke off" in caplog.text
+    assert "seat 1" in caplog.text
+    assert decisions.first.tolist() == [False, False, True, True, False, False]
+    assert all(np.isfinite(part).all() for part in decisions.observation.values())
+    arena.act(decisions, np.zeros(6, np.int32))
+    assert len(arena.wait()[1]) == 0
+
+
+def test_orange_sees_what_blue_would_see_from_the_other_side():
+    """A kickoff is symmetric, so both seats see the same numbers."""
+    arena = RocketArena(RocketSettings(), matches=4, seed=9)
+    decisions, _ = arena.wait()
+    for name in ("cars", "world"):
+        seen = decisions.observation[name]
+        np.testing.assert_allclose(seen[0::2], seen[1::2], atol=1e-5)
+
+
+def test_the_ball_in_a_cars_own_axes():
+    arena = RocketArena(RocketSettings(), matches=1, seed=0)
+    decisions, _ = arena.wait()
+    cars = decisions.observation["cars"]
+    offset = decisions.observation["world"][:, :3] - cars[:, 0, 1:4]
+    assert np.allclose(np.linalg.norm(offset, axis=1), np.linalg.norm(cars[:, 0, 21:24], axis=1), atol=1e-5)
+    assert np.allclose((offset * cars[:, 0, 4:7]).sum(axis=1), cars[:, 0, 21], atol=1e-5)
+
+
+def test_reports_count_what_was_played():
+    settings = RocketSettings(rewards=RewardSettings(components={"speed_to_ball": 1.0}, zero_sum=False), seconds=3)
+    arena = RocketArena(settings, matches=4, seed=0)
+    paid, player = 0.0, TowardBallPlayer(settings, 0)
+    for _ in range(30):
+        decisions, _ = arena.wait()
+        paid += float(decisions.reward.sum())
+        arena.act(decisions, player.act(decisions).action)
+    report = arena.report()
+    assert report["reward/speed_to_ball"] > 0
+    assert report["play/speed"] > 300
+    assert arena.report()["play/matches"] == 0
+
+
+def test_the_game_is_found_by_name_and_names_its_actions():
+    game = load_game("rocket")
+    spec = game.spec(RocketSettings())
+    assert game.describe(spec, 0) == "throttle- steer- yaw-"
+    assert game.fits(spec, game.spec(RocketSettings(tick_skip=6))) is None
+    assert "actions" in str(game.fits(spec, game.spec(RocketSettings(actions="small"))))
+
+
+def test_no_match_at_all_is_an_input_error():
+    with pytest.raises(InputError, match="matches: 0"):
+        RocketArena(RocketSettings(), matches=0, seed=0)
+
+
+def test_pad_timers_follow_rocketsims_own():
+    settings = RocketSettings(starts={"replay": 1.0}, seconds=60, idle_seconds=0)
+    arena = RocketArena(settings, matches=4, seed=4)
+    player, taken = TowardBallPlayer(settings, 0), 0
+    for _ in range(150):
+        decisions, _ = arena.wait()
+        arena.act(decisions, player.act(decisions).action)
+        group = arena._groups[0]
+        truth = [[pad.get_state().cooldown for pad in simulator.pads] for simulator in group._simulators]
+        np.testing.assert_array_equal(group._pads, np.float32(truth))
+        taken += int((group._pads > field.SMALL_PAD_SECONDS).any())
+    assert taken > 0

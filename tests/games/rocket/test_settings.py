@@ -1,0 +1,91 @@
+"""Bad settings get one clear line; curricula go through their stages and come back where they were."""
+
+import numpy as np
+import pytest
+
+from sparring.core import InputError
+from sparring.core.settings import convert
+from sparring.games.rocket.arena import RocketArena
+from sparring.games.rocket.curriculum import Curriculum
+from sparring.games.rocket.settings import RocketSettings
+from sparring.learn.config import load_config
+
+TWO_STAGES = [
+    {"name": "touch", "advance": {"measure": "touch_rate", "at_least": 3.0}, "starts": {"random": 1.0}},
+    {"name": "team", "modes": ["2v2"]},
+]
+
+
+def settings(**values):
+    return convert(values, RocketSettings, where="rocket")
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"rewards": {"components": {"tuoch": 1.0}}}, "unknown component 'tuoch'; there are: goal, concede, touch"),
+        ({"rewards": {"components": {"touch": "nan"}}}, "rewards.components.touch: the weight must be a finite"),
+        ({"stage": -1}, "stage = -1"),
+        ({"stage": 2, "curriculum": TWO_STAGES, "room": 2}, "stage: 2 is not one of the 2 stages"),
+        ({"modes": ["4v4"]}, "4v4"),
+        ({"modes": ["3v3"]}, "modes: 3v3 needs room: 3, but room is 1"),
+        ({"curriculum": TWO_STAGES}, r"curriculum\[1\].modes: 2v2 needs room: 2"),
+        ({"curriculum": TWO_STAGES[:1]}, r"curriculum\[0\].advance"),
+        ({"action_delay": 8}, "action_delay: 8 must be less than tick_skip"),
+        ({"starts": {}}, "starts: name at least one"),
+        ({"starts": {"kickof": 1.0}}, "kickof"),
+        ({"tickskip": 8}, "tickskip: unknown key"),
+    ],
+)
+def test_bad_settings_are_named_in_one_line(values, line):
+    with pytest.raises(InputError, match=line) as caught:
+        settings(**values)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_stage_changes_what_it_names_and_nothing_else():
+    staged = settings(room=2, seconds=20, curriculum=TWO_STAGES)
+    assert staged.at(0).modes == ["1v1"]
+    assert staged.at(0).starts == {"random": 1.0}
+    assert staged.at(1).modes == ["2v2"]
+    assert staged.at(1).seconds == 20
+
+
+def test_a_stage_ends_when_its_aim_is_reached_often_enough_in_a_row():
+    curriculum = Curriculum(settings(room=2, curriculum=TWO_STAGES).curriculum)
+    assert not curriculum.observe({"touch_rate": 5.0})
+    assert not curriculum.observe({"win_rate/rule": 1.0})  # says nothing about this aim
+    assert not curriculum.observe({"touch_rate": 1.0})
+    assert not curriculum.observe({"touch_rate": 5.0})
+    assert curriculum.observe({"touch_rate": 5.0})
+    assert curriculum.stage == 1
+    assert not curriculum.observe({"touch_rate": 5.0})
+
+
+def test_the_arena_changes_stage_with_the_next_matches_and_stands_there_after_a_resume():
+    staged = settings(room=2, seconds=0.3, curriculum=TWO_STAGES)
+    arena = RocketArena(staged, matches=3, seed=0)
+    assert arena.adapt({"play/touches_a_minute": 5.0}) is None
+    assert arena.adapt({"play/touches_a_minute": 5.0}) == "stage 2 of 2: team"
+    sizes = []
+    for _ in range(8):
+        decisions, _ = arena.wait()
+        sizes.append(len(decisions))
+        arena.act(decisions, np.zeros(len(decisions), np.int32))
+    assert sizes[0] == 6
+    assert sizes[-1] == 12
+    assert arena.report()["stage"] == 1
+    other = RocketArena(staged, matches=3, seed=0)
+    other.stand_at(arena.standing())
+    assert other.standing() == arena.standing()
+
+
+@pytest.mark.parametrize("preset", ["rocket-1v1", "rocket-curriculum"])
+def test_presets_are_valid(preset):
+    config, game = load_config(preset, [])
+    assert game.name == "rocket"
+    staged = convert(config.settings, RocketSettings, where=preset)
+    if preset == "rocket-curriculum":
+        assert len(staged.curriculum) == 5
+        assert staged.at(0).modes == ["1v1"]
+        assert staged.at(4).modes == ["3v3"]
