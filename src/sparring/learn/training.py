@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sparring.core import Adaptive, Arena, Array, Game, GameSpec, Resumable
+from sparring.core import Adaptive, Arena, Array, Game, GameSpec, InputError, Resumable
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import Score, built_in, evaluate
@@ -144,7 +144,7 @@ class Training:
             values = self.algorithm.learner.update(episodes, progress=progress)
         self.update += 1
         self.decisions += episodes.rows
-        with self._stages.time("gate"):
+        with self._stages.time("swap"):
             values |= self._publish()
         seconds = perf_counter() - start
         forward = engine.forward_seconds - before[3]
