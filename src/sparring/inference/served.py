@@ -37,7 +37,9 @@ class ServedModel:
     def refusal(self, spec: GameSpec) -> str | None:
         """Why this model cannot play `spec`, or None."""
         reason = misfit(self.source.spec, spec)
-        return reason if reason is not None else load_game(spec.game).fits(self.source.spec, spec)
+        if reason is not None or spec == self.source.spec:
+            return reason
+        return load_game(spec.game).fits(self.source.spec, spec)
 
     def patience(self, now: float) -> float:
         """Seconds the queue is still worth waiting with; it must not be empty."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sparring.core import Adaptive, Array, Game, GameSpec, InputError, Resumable
+from sparring.core import Adaptive, Arena, Array, Game, GameSpec, InputError, Resumable
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import Score, built_in, evaluate
@@ -26,7 +26,7 @@ from sparring.policy import parameter_count
 from sparring.report.metrics import Metrics
 from sparring.report.progress import ProgressLine, share_text
 from sparring.report.stages import Stages
-from sparring.rollout import Collector, everyone
+from sparring.rollout import Collector, WorkerArena, everyone
 
 POLICY = "main"
 
@@ -87,8 +87,6 @@ class Training:
     """The parts of a run, joined: arena, engine, collector, learner, and where they stand."""
 
     def __init__(self, config: TrainConfig, game: Game, *, say: Callable[[str], None]) -> None:
-        if config.workers:
-            raise InputError(f"workers = {config.workers}: only 0 (all in one process) is available")
         self.update = 0
         self.decisions = 0
         self._best = -1.0
@@ -116,7 +114,11 @@ class Training:
             say=say,
         )
         self.engine.add(POLICY, self._copy_policy())
-        self.arena = game.arena(self._settings, matches=config.matches, seed=config.seed)
+        self.arena: Arena = (
+            WorkerArena(game, self._settings, matches=config.matches, seed=config.seed, workers=config.workers, say=say)
+            if config.workers
+            else game.arena(self._settings, matches=config.matches, seed=config.seed)
+        )
         self.player = self.algorithm.player(self.engine, POLICY)
         self.collector = Collector(
             self.arena,
