@@ -10,6 +10,7 @@ Sides take turns, the best of each counts, and one-core figures are by CPU secon
 import argparse
 import json
 import os
+import pty
 import resource
 import subprocess
 import sys
@@ -20,7 +21,7 @@ MODES = ("1v1", "2v2", "3v3")
 MATCHES = 48
 PEER = ("rlgym-rocket-league[sim]==2.0.1", "rocketsim==2.2.1", "numpy<2", "pydantic>=2.13", "wandb")
 LEARN = ("rlgym-learn==1.0.5", "rlgym-learn-algos==0.2.6")
-ROWS, EPOCHS = 50_000, 3
+ROWS, EPOCHS = int(os.environ.get("ROWS", "50000")), 3
 
 
 def main() -> None:
@@ -180,7 +181,9 @@ def rlgym_learn_speed(python: str) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with tempfile.TemporaryDirectory() as folder:
             command = [python, os.path.abspath(__file__), "--peer", "ppo", str(steps)]
-            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+            _, terminal = pty.openpty()  # it reads keys, and stops without a terminal
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stdin=terminal)
+            os.close(terminal)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return 2 * ROWS / (spent[1] - spent[0])
@@ -230,7 +233,7 @@ def rlgym_learn(steps: int) -> None:
         ),
     )
     config = LearningCoordinatorConfigModel(
-        base_config=BaseConfigModel(serde_types=serde, timestep_limit=steps, device="cpu"),
+        base_config=BaseConfigModel(serde_types=serde, timestep_limit=steps),
         process_config=ProcessConfigModel(n_proc=2),
         agent_controllers_config={"ppo": controller},
     )
