@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
+PIP    := $(BIN)/pip install --quiet --constraint constraints.txt
 
 .PHONY: train test test-all lint format bench clean
 
-train: $(READY)  ## train an agent by self-play and rate it, about three minutes on two cores
+train: $(VENV)/.run  ## train an agent by self-play and rate it, about three minutes on two cores
 	$(BIN)/sparring train hex-quick
 
 test: lint  ## the tests, without the slow ones
@@ -15,24 +15,32 @@ test: lint  ## the tests, without the slow ones
 test-all: lint  ## every test
 	$(BIN)/pytest -m "slow or not slow" --timeout 7200
 
-lint: $(READY)
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)  ## every benchmark, in its quick form
+bench: $(VENV)/.dev  ## every benchmark, in its quick form
 	@for script in benchmarks/*.py; do echo "== $$script" >&2; $(BIN)/python $$script --quick || exit 1; done
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml constraints.txt
+$(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Sparring needs Python 3.11 or newer; set PYTHON=..." >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module: apt-get install python3-venv" >&2; exit 2; }
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
+
+$(VENV)/.run: $(VENV)/.made pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
+	$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.run

@@ -1,6 +1,14 @@
-"""The command line. Each module adds its commands to the one app."""
+"""The command line. Each module adds its commands to the one app.
 
-from sparring.cli import evaluate, export, games, play, rewards, setup, train, watch
+A game may bring commands of its own: a module in the entry-point group `sparring.commands` that adds them.
+"""
+
+from importlib.metadata import entry_points
+
+from sparring.cli import evaluate, games, play, serve, setup, train
 from sparring.cli.app import app, main
 
-__all__ = ["app", "evaluate", "export", "games", "main", "play", "rewards", "setup", "train", "watch"]
+for _point in entry_points(group="sparring.commands"):
+    _point.load()
+
+__all__ = ["app", "evaluate", "games", "main", "play", "serve", "setup", "train"]

@@ -23,6 +23,7 @@ def evaluate(
     matches: Annotated[int, typer.Option(min=1, help="Matches, seats changing from one to the next.")] = 400,
     parallel: Annotated[int, typer.Option(min=1, help="Matches played at the same time.")] = 256,
     temperature: Annotated[float, typer.Option(min=0, help="0 plays a network's likeliest action.")] = 1.0,
+    simulations: Annotated[int, typer.Option(min=0, help="Look-ahead of checkpoints, a move; 0: none.")] = 0,
     seed: Annotated[int, typer.Option()] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -45,7 +46,15 @@ def evaluate(
     spec = plugin.spec(settings)
     parallel = min(parallel, matches)
     seated = [
-        entrant.seat(plugin, spec, matches=parallel, device=Device.pick(), temperature=temperature, seed=seed + number)
+        entrant.seat(
+            plugin,
+            spec,
+            matches=parallel,
+            device=Device.pick(),
+            temperature=temperature,
+            seed=seed + number,
+            simulations=simulations,
+        )
         for number, entrant in enumerate(entrants)
     ]
     arena = plugin.arena(settings, matches=parallel, seed=seed)

@@ -19,6 +19,7 @@ def play(
     opponent: Annotated[str, typer.Argument(help="A checkpoint or run folder, or a built-in player.")] = "random",
     seat: Annotated[int, typer.Option(min=0, help="Your seat; 0 moves first.")] = 0,
     temperature: Annotated[float, typer.Option(min=0, help="0 plays a network's likeliest action.")] = 0.0,
+    simulations: Annotated[int, typer.Option(min=0, help="Look-ahead of checkpoints, a move; 0: none.")] = 0,
     seed: Annotated[int, typer.Option()] = 0,
 ) -> None:
     """Play a match against a player in the terminal."""
@@ -37,7 +38,9 @@ def play(
     if "human" not in plugin.players:
         raise InputError(f"{game} cannot be played in the terminal")
     human = built_in(plugin, spec, "human", seed=seed)
-    rival = entrant.seat(plugin, spec, matches=1, device=Device.pick(), temperature=temperature, seed=seed)
+    rival = entrant.seat(
+        plugin, spec, matches=1, device=Device.pick(), temperature=temperature, seed=seed, simulations=simulations
+    )
     arena = plugin.arena(settings, matches=1, seed=seed)
     try:
         outcome = play_one([human if number == seat else rival for number in range(spec.seats)], arena)

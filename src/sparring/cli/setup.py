@@ -1,16 +1,18 @@
-"""`sparring setup`: fetches what a game needs besides Python packages."""
+"""`sparring setup`."""
+
+from typing import Annotated
 
 import typer
 
 from sparring.cli.app import app, say
-
-setup = typer.Typer(help="Fetch what a game needs besides Python packages.", no_args_is_help=True)
-app.add_typer(setup, name="setup")
+from sparring.core import Installable, load_game
 
 
-@setup.command("rocket", epilog="Example: sparring setup rocket")
-def setup_rocket() -> None:
-    """Fetch the collision meshes of the Rocket League field into the cache folder, once."""
-    from sparring.games.rocket.setup import setup_rocket as fetch
-
-    fetch(say=say)
+@app.command(epilog="Example: sparring setup pokemon")
+def setup(game: Annotated[str, typer.Argument(help="The game.")]) -> None:
+    """Fetch what a game needs besides Python packages into the cache folder; does nothing the second time."""
+    plugin = load_game(game)
+    if isinstance(plugin, Installable):
+        plugin.install(say)
+    else:
+        say(f"{game} needs nothing more")

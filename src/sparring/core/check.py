@@ -89,7 +89,7 @@ def _check_rows(decisions: Decisions, spec: GameSpec, matches: int) -> None:
             f"observation.{name} must be {field.dtype}{[k, *field.shape]}, got {seen.dtype}{list(seen.shape)}",
         )
         if np.issubdtype(seen.dtype, np.floating):
-            bad = np.flatnonzero(~np.isfinite(seen.reshape(k, -1)).all(axis=1))
+            bad = np.flatnonzero(~np.isfinite(seen).all(axis=tuple(range(1, seen.ndim))))
             _require(len(bad) == 0, f"observation.{name} is not finite", decisions, bad)
     _require(bool(np.isfinite(decisions.reward).all()), "reward is not finite")
     bad = np.flatnonzero((decisions.match < 0) | (decisions.match >= matches))

@@ -7,7 +7,7 @@ touches no file outside the game's own folder.
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sparring.core.arena import Arena
 from sparring.core.errors import InputError
@@ -55,6 +55,15 @@ class Game(Protocol):
 
     def describe(self, spec: GameSpec, action: int) -> str:
         """The human name of an action, as `sparring play` and analyses show it."""
+        ...
+
+
+@runtime_checkable
+class Installable(Protocol):
+    """A game that needs more than Python packages: a simulator, field meshes."""
+
+    def install(self, say: Callable[[str], None]) -> None:
+        """Fetches what is missing into the cache folder and says what it does; at once if all is there."""
         ...
 
 

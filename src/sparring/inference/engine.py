@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sparring.core import Answers, Array, Decisions, GameSpec, masked_log_softmax, sample
+from sparring.inference.backend import BackendName, pick_step
 from sparring.inference.device import Device, padded_rows, to_numpy
+from sparring.inference.openvino import OpenVinoStep
 from sparring.policy import Memory, Output
 
 Say = Callable[[str], None]
@@ -55,6 +57,7 @@ class InferenceEngine:
         slots: how many (match, seat) memories to keep.
         device: where and in which precision to run.
         seed: of the action draws.
+        backend: what runs the forward pass; see `backend.pick_step`.
         compiled: whether to run policies through `torch.compile`; if that fails the engine says so once and
             goes on without it.
         say: receives the engine's own messages.
@@ -67,6 +70,7 @@ class InferenceEngine:
         slots: int,
         device: Device,
         seed: int,
+        backend: BackendName = "torch",
         compiled: bool = False,
         say: Say = print,
     ) -> None:
@@ -74,6 +78,7 @@ class InferenceEngine:
         self.slots = slots
         self.device = device
         self.counters = EngineCounters()
+        self._backend = backend
         self._compiled = compiled
         self._say = say
         self._rng = np.random.default_rng(seed)
@@ -88,7 +93,8 @@ class InferenceEngine:
     def add(self, name: str, policy: nn.Module, *, version: int = 0) -> None:
         """Takes over `policy` under `name`; the module belongs to the engine from now on."""
         module = policy.to(self.device.torch_device).eval()
-        step: Callable[..., Output] = module.step  # type: ignore[assignment]
+        backend = "torch" if self._compiled else self._backend
+        step = pick_step(backend, module, spec=self.spec, device=self.device, say=self._say)
         initial: Callable[[int], Memory] = module.initial_memory  # type: ignore[assignment]
         call = torch.compile(step, dynamic=False) if self._compiled else step
         with torch.no_grad():
@@ -102,7 +108,13 @@ class InferenceEngine:
         served = self._served[name]
         with self._lock:
             served.module.load_state_dict(weights)
+            if isinstance(served.call, OpenVinoStep):
+                served.call.refresh()
             served.version = version
+
+    def weights(self, name: str) -> dict[str, Tensor]:
+        """Copies of the weights that answer now."""
+        return {key: tensor.detach().clone() for key, tensor in self._served[name].module.state_dict().items()}
 
     def answer(
         self,
@@ -121,7 +133,14 @@ class InferenceEngine:
         slots = decisions.slots(self.spec)
         if isinstance(policy, str):
             return self.answer_at(
-                policy, decisions, slots=slots, uniform=uniform, temperature=temperature, keep_policy=keep_policy
+                policy,
+                decisions.observation,
+                decisions.legal,
+                first=decisions.first,
+                slots=slots,
+                uniform=uniform,
+                temperature=temperature,
+                keep_policy=keep_policy,
             )
         answers = Answers(
             action=np.empty(len(decisions), np.int32),
@@ -134,7 +153,9 @@ class InferenceEngine:
             rows = np.flatnonzero(policy == number)
             part = self.answer_at(
                 names[number],
-                decisions.take(rows),
+                {name: array[rows] for name, array in decisions.observation.items()},
+                decisions.legal[rows],
+                first=decisions.first[rows],
                 slots=slots[rows],
                 uniform=uniform[rows],
                 temperature=temperature,
@@ -154,8 +175,10 @@ class InferenceEngine:
     def answer_at(
         self,
         policy: str,
-        decisions: Decisions,
+        observation: Mapping[str, Array],
+        legal: NDArray[np.bool_],
         *,
+        first: NDArray[np.bool_],
         slots: NDArray[np.intp],
         uniform: NDArray[np.float32],
         temperature: float | NDArray[np.float32] = 1.0,
@@ -168,18 +191,17 @@ class InferenceEngine:
         `temperature` may differ by row, `float32[k]`.
         """
         served = self._served[policy]
-        rows = len(decisions)
+        rows = len(legal)
         with self._lock, torch.inference_mode(), self.device.autocast():
             start = perf_counter()
             slot_index = self.device.tensor(slots)
             memory: Memory = {}
             if served.memory:
-                fresh = self.device.tensor(decisions.first)
+                fresh = self.device.tensor(first)
                 memory = {key: _reset(slab[slot_index], fresh) for key, slab in served.memory.items()}
-            output = self._forward(policy, served, decisions.observation, decisions.legal, memory)
-            legal = self.device.tensor(decisions.legal)
+            output = self._forward(policy, served, observation, legal, memory)
             logits = output.logits[:rows].float()
-            log_probs, action = self._draw(logits, legal, self.device.tensor(uniform), temperature)
+            log_probs, action = self._draw(logits, self.device.tensor(legal), self.device.tensor(uniform), temperature)
             for key, slab in served.memory.items():
                 slab[slot_index] = output.memory[key][:rows].to(slab.dtype)
             answers = Answers(

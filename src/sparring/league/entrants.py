@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparring.core import Game, GameSpec, InputError, Player, RandomPlayer
+from sparring.core import Game, GameSpec, InputError, Player, RandomPlayer, game_names, load_game
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.learn.checkpoint import Checkpoint, load_checkpoint
+from sparring.search import GumbelSettings, PlaySettings, Symmetric
+from sparring.search.seating import forward_model, search_player
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,10 @@ class Entrant:
 
     @classmethod
     def parse(cls, text: str) -> "Entrant":
-        """A path to a checkpoint or run folder, or else the name of a built-in player."""
+        """A path to a checkpoint or run folder, shipped weights (`hex-7x7`), or else a built-in player's name."""
         path = Path(text)
+        if not path.exists():
+            path = shipped_weights().get(text, path)
         if path.exists():
             return cls(name=text, checkpoint=load_checkpoint(path))
         if "/" in text:
@@ -27,9 +31,20 @@ class Entrant:
         return cls(name=text)
 
     def seat(
-        self, game: Game, spec: GameSpec, *, matches: int, device: Device, temperature: float, seed: int
+        self,
+        game: Game,
+        spec: GameSpec,
+        *,
+        matches: int,
+        device: Device,
+        temperature: float,
+        seed: int,
+        simulations: int = 0,
     ) -> Player:
-        """The player, ready for an arena of `spec` with `matches` matches."""
+        """The player, ready for an arena of `spec` with `matches` matches.
+
+        A checkpoint plays by its network alone, at `temperature`, or looks ahead with `simulations` a move.
+        """
         if self.checkpoint is None:
             return built_in(game, spec, self.name, seed=seed)
         try:
@@ -38,7 +53,17 @@ class Entrant:
             raise InputError(f"{self.name}: {error}") from error
         engine = InferenceEngine(spec, slots=matches * spec.seats, device=device, seed=seed)
         engine.add("main", policy, version=self.checkpoint.version)
+        if simulations:
+            search = GumbelSettings(simulations=simulations)
+            symmetry = isinstance(forward_model(spec), Symmetric)
+            return search_player(engine, "main", search, play=PlaySettings(), seed=seed, symmetry=symmetry)
         return NetworkPlayer(engine, "main", temperature=temperature)
+
+
+def shipped_weights() -> dict[str, Path]:
+    """Checkpoints that come with the installed games, by name."""
+    folders = [load_game(name).presets.parent / "weights" for name in game_names()]
+    return {path.name: path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())}
 
 
 def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:

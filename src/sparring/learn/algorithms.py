@@ -2,13 +2,28 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from torch import nn
 
-from sparring.core import Player
+from sparring.core import GameSpec, Player
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings, GateSettings
 from sparring.learn.learner import Learner
 from sparring.learn.ppo import Ppo, PpoSettings
+from sparring.search import SearchPlayer, Symmetric
+from sparring.search.seating import forward_model, search_player
+
+LearnerSettings = PpoSettings | AlphaZeroSettings
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """A player with figures of its own for the metrics."""
+
+    def report(self) -> dict[str, float]:
+        """Figures by name, since the player was made."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -23,10 +38,18 @@ class Algorithm:
     segment: int = 0
     cut: int = 0
     keep_policy: bool = False
+    exact: bool = True
+    """Whether the learner compares its own probabilities with those played, so that only torch may play them."""
+    gate: GateSettings | None = None
+    """The trial new weights must pass before they play; None: they play at once."""
 
 
-def build_algorithm(settings: PpoSettings, policy: nn.Module, *, device: Device, seed: int) -> Algorithm:
-    """The algorithm that `settings` describes, training `policy`."""
+def build_algorithm(
+    settings: LearnerSettings, policy: nn.Module, *, spec: GameSpec, device: Device, seed: int
+) -> Algorithm:
+    """The algorithm that `settings` describes, training `policy` for `spec`."""
+    if isinstance(settings, AlphaZeroSettings):
+        return _alphazero(settings, policy, spec=spec, device=device, seed=seed)
     recurrent = bool(policy.initial_memory(1))  # type: ignore[operator]
     return Algorithm(
         learner=Ppo(policy, settings, device=device, seed=seed),
@@ -34,4 +57,31 @@ def build_algorithm(settings: PpoSettings, policy: nn.Module, *, device: Device,
         rows=settings.rows,
         segment=settings.segment if recurrent else 0,
         cut=settings.cut,
+    )
+
+
+def _alphazero(
+    settings: AlphaZeroSettings, policy: nn.Module, *, spec: GameSpec, device: Device, seed: int
+) -> Algorithm:
+    model = forward_model(spec)
+
+    def player(engine: InferenceEngine, name: str) -> SearchPlayer:
+        return search_player(
+            engine,
+            name,
+            settings.search,
+            play=settings.play,
+            seed=seed,
+            symmetry=settings.symmetry,
+            cache=settings.cache,
+        )
+
+    image = model.symmetry if isinstance(model, Symmetric) else None
+    return Algorithm(
+        learner=AlphaZero(policy, settings, device=device, seed=seed, image=image),
+        player=player,
+        rows=settings.rows,
+        keep_policy=True,
+        exact=False,
+        gate=settings.gate if settings.gate.every else None,
     )

@@ -64,7 +64,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 def load_checkpoint(path: Path) -> Checkpoint:
     """The checkpoint in folder `path`, or the best (else newest) one of a run folder."""
-    folder = _locate(path)
+    folder = locate_checkpoint(path)
     try:
         data = json.loads((folder / ABOUT).read_bytes())
         if data.get("format") != FORMAT:
@@ -96,7 +96,8 @@ def write_tensors(tensors: Mapping[str, Tensor]) -> bytes:
     return bytes(save_tensors({name: torch.as_tensor(t).detach().cpu().contiguous() for name, t in tensors.items()}))
 
 
-def _locate(path: Path) -> Path:
+def locate_checkpoint(path: Path) -> Path:
+    """The checkpoint folder that `path` means: itself, or a run folder's best, or else its newest."""
     if (path / ABOUT).is_file():
         return path
     candidates = [path / "best", *sorted(path.glob("checkpoints/[0-9]*"), reverse=True)]

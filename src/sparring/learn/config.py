@@ -10,7 +10,9 @@ from msgspec import Meta
 
 from sparring.core import Game, InputError, game_names, load_game
 from sparring.core.settings import apply_overrides, convert
+from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
+from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.ppo import PpoSettings
 
 Count = Annotated[int, Meta(ge=1)]
@@ -42,7 +44,9 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The game's rule options."""
     network: dict[str, Any] = {}
     """The network's size options."""
-    learner: PpoSettings
+    learner: PpoSettings | AlphaZeroSettings
+    init: str | None = None
+    """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
     decisions: Count = 1_000_000
     """Decisions to train on in all."""
     matches: Count = 512
@@ -52,6 +56,8 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Processes that play; 0 plays in this one, deterministic from the seed."""
     device: DeviceName = "auto"
     dtype: DtypeName = "float32"
+    backend: BackendName = "auto"
+    """What runs self-play's forward passes; "auto": the faster one here, if the learner does not need torch's own."""
     compiled: bool = False
     """Whether inference runs through torch.compile."""
     threads: NotNegative = 0
@@ -60,7 +66,7 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     evaluation: EvaluationSettings = EvaluationSettings()
 
 
-FREE_TO_CHANGE = ("decisions", "workers", "device", "compiled", "threads", "checkpoint", "evaluation")
+FREE_TO_CHANGE = ("decisions", "workers", "device", "backend", "compiled", "threads", "checkpoint", "evaluation")
 """Keys that may differ when a run is resumed."""
 
 

@@ -5,6 +5,7 @@ Everything that makes a run what it is lives in a `Training`; `train` is the loo
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -15,8 +16,8 @@ from sparring.core import Adaptive, Array, Game, GameSpec, InputError, Resumable
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import Score, built_in, evaluate
-from sparring.learn.algorithms import Algorithm, build_algorithm
-from sparring.learn.checkpoint import Checkpoint
+from sparring.learn.algorithms import Algorithm, Reporting, build_algorithm
+from sparring.learn.checkpoint import Checkpoint, load_checkpoint
 from sparring.learn.config import TrainConfig
 from sparring.learn.interrupts import Interrupts
 from sparring.learn.learner import NotFinite
@@ -100,20 +101,26 @@ class Training:
         self._device = Device.pick(config.device, config.dtype)
         torch.manual_seed(config.seed)
         policy = game.policy(self.spec, self._network)
-        self.algorithm: Algorithm = build_algorithm(config.learner, policy, device=self._device, seed=config.seed)
+        if config.init is not None:
+            policy.load_state_dict(self._initial_weights(config.init))
+        self.algorithm: Algorithm = build_algorithm(
+            config.learner, policy, spec=self.spec, device=self._device, seed=config.seed
+        )
         self.engine = InferenceEngine(
             self.spec,
             slots=config.matches * self.spec.seats,
             device=self._device,
             seed=config.seed,
+            backend="torch" if self.algorithm.exact and config.backend == "auto" else config.backend,
             compiled=config.compiled,
             say=say,
         )
         self.engine.add(POLICY, self._copy_policy())
         self.arena = game.arena(self._settings, matches=config.matches, seed=config.seed)
+        self.player = self.algorithm.player(self.engine, POLICY)
         self.collector = Collector(
             self.arena,
-            {POLICY: self.algorithm.player(self.engine, POLICY)},
+            {POLICY: self.player},
             everyone(0, self.spec.seats),
             record=[POLICY],
             segment=self.algorithm.segment,
@@ -135,11 +142,14 @@ class Training:
             values = self.algorithm.learner.update(episodes, progress=progress)
         self.update += 1
         self.decisions += episodes.rows
-        self.engine.swap(POLICY, self.algorithm.learner.policy.state_dict(), version=self.update)
+        with self._stages.time("gate"):
+            values |= self._publish()
         seconds = perf_counter() - start
         forward = engine.forward_seconds - before[3]
         self._stages.seconds["collect"] -= forward
         self._stages.add("forward", forward)
+        if isinstance(self.player, Reporting):
+            values |= self.player.report()
         return values | {
             "decisions": self.decisions,
             "episode_rows": episodes.rows / len(episodes),
@@ -187,6 +197,29 @@ class Training:
                     arena.close()
         return scores
 
+    def _publish(self) -> dict[str, float]:
+        """Hands the new weights to self-play: at once, or where there is a gate when they beat the present ones."""
+        gate = self.algorithm.gate
+        weights = self.algorithm.learner.policy.state_dict()
+        figures = {}
+        if gate is not None:
+            if self.update % gate.every:
+                return {}
+            seed = self._config.seed + 7_000_003 * self.update
+            arena = self._game.arena(self._settings, matches=min(gate.matches, self._config.matches), seed=seed)
+            engine = InferenceEngine(self.spec, slots=arena.matches * self.spec.seats, device=self._device, seed=seed)
+            engine.add("new", self._copy_policy())
+            engine.add("best", self._copy_policy())
+            engine.swap("best", self.engine.weights(POLICY), version=0)
+            players = [self.algorithm.player(engine, name) for name in ("new", "best")]
+            score = evaluate(players[0], players[1], arena, matches=gate.matches)
+            arena.close()
+            figures = {"gate": score.rate}
+            if score.rate < gate.threshold:
+                return figures
+        self.engine.swap(POLICY, weights, version=self.update)
+        return figures
+
     def keep_best(self, folder: RunFolder, scores: Mapping[str, Score]) -> None:
         """Saves the present policy as the best if its mean score is no worse than any before."""
         mean = float(np.mean([score.rate for score in scores.values()])) if scores else 0.0
@@ -217,8 +250,13 @@ class Training:
                     "learner": values,
                     "engine_rng": self.engine.rng.bit_generator.state,
                     "arena": self.arena.standing() if isinstance(self.arena, Adaptive) else {},
+                    "playing_version": self.engine.policies[POLICY],
                 },
-                learner={**tensors, "torch_rng": torch.get_rng_state()},
+                learner={
+                    **tensors,
+                    "torch_rng": torch.get_rng_state(),
+                    **{f"playing/{name}": tensor for name, tensor in self.engine.weights(POLICY).items()},
+                },
                 playing=self._playing(),
             )
         )
@@ -230,8 +268,10 @@ class Training:
         self._best = float(state.values["best"])
         tensors = dict(state.learner)
         torch.set_rng_state(tensors.pop("torch_rng"))
+        playing = {name: tensors.pop(name) for name in list(tensors) if name.startswith("playing/")}
         self.algorithm.learner.load(tensors, state.values["learner"])
-        self.engine.swap(POLICY, self.algorithm.learner.policy.state_dict(), version=self.update)
+        weights = {name.removeprefix("playing/"): tensor for name, tensor in playing.items()}
+        self.engine.swap(POLICY, weights, version=int(state.values["playing_version"]))
         self.engine.rng.bit_generator.state = state.values["engine_rng"]
         if isinstance(self.arena, Adaptive):
             self.arena.stand_at(state.values["arena"])
@@ -239,6 +279,8 @@ class Training:
             self.arena.restore(_part(state.playing, "arena/"))
             self.collector.restore(_part(state.playing, "collector/"))
             self.engine.restore(_part(state.playing, "engine/"))
+            if isinstance(self.player, Resumable):
+                self.player.restore(_part(state.playing, "player/"))
 
     def close(self) -> None:
         """Frees the arena."""
@@ -248,7 +290,19 @@ class Training:
         if not isinstance(self.arena, Resumable):
             return {}
         parts: dict[str, Resumable] = {"arena": self.arena, "collector": self.collector, "engine": self.engine}
+        if isinstance(self.player, Resumable):
+            parts["player"] = self.player
         return {f"{name}/{key}": array for name, part in parts.items() for key, array in part.snapshot().items()}
+
+    def _initial_weights(self, path: str) -> dict[str, Any]:
+        """The weights of the checkpoint at `path`, for this run's game and network."""
+        checkpoint = load_checkpoint(Path(path))
+        if checkpoint.network != self._config.network:
+            raise InputError(f"init = {path}: its network is {checkpoint.network}, not {self._config.network}")
+        try:
+            return checkpoint.policy(self.spec).state_dict()
+        except InputError as error:
+            raise InputError(f"init = {path}: {error}") from error
 
     def _copy_policy(self) -> Any:
         policy = self._game.policy(self.spec, self._network)

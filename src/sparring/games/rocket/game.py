@@ -10,6 +10,7 @@ from sparring.games.rocket.arena import RocketArena, rocket_spec
 from sparring.games.rocket.network import RocketNetwork
 from sparring.games.rocket.players import RulePlayer, TowardBallPlayer
 from sparring.games.rocket.settings import RocketSettings
+from sparring.games.rocket.setup import setup_rocket
 
 
 class RocketGame:
@@ -24,6 +25,10 @@ class RocketGame:
         "toward-ball": TowardBallPlayer,
         "rule": RulePlayer,
     }
+
+    def install(self, say: Callable[[str], None]) -> None:
+        """The collision meshes of the field."""
+        setup_rocket(say)
 
     def spec(self, settings: RocketSettings) -> GameSpec:
         """What rows look like under `settings`."""

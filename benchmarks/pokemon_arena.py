@@ -1,0 +1,344 @@
+"""Pokémon: decisions a second of the arena against poke-env and the bare simulator, cost of a decision, memory.
+
+    python benchmarks/pokemon_arena.py [--quick] [--battles N]
+
+A decision is one seat's choice, seen, masked and answered at random; both seats play. Sides take turns, the best of
+each counts. poke-env's RandomPlayers play on a local Showdown server that this script starts. `--battles` asks for so
+many battles in the check that memory stays flat.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+FORMATS = {"gen1randombattle": 5.0, "gen9randombattle": 3.5, "gen9randomdoublesbattle": 2.5}
+"""Formats, and how many times poke-env's speed is wanted."""
+MATCHES = 64
+EARLIER_TEAM = 2_750
+"""Battles an hour of the doubles team we learn from, 8 cores and an RTX 3090."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="about a minute, generation 1 only")
+    parser.add_argument("--battles", type=int, default=2_000, help="battles of the memory check")
+    parser.add_argument("--peer", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peer:
+        print(json.dumps(asyncio.run(poke_env_speed(options.peer[0], int(options.peer[1]), float(options.peer[2])))))
+        return
+    from sparring.games.pokemon.setup import setup_pokemon
+
+    setup_pokemon(say=lambda text: print(text, file=sys.stderr))
+    seconds, rounds = (5.0, 1) if options.quick else (15.0, 3)
+    for format in list(FORMATS)[: 1 if options.quick else None]:
+        speeds(format, seconds=seconds, rounds=rounds)
+        costs(format, rows=2_000 if options.quick else 10_000)
+    memory(battles=100 if options.quick else options.battles, seconds=3.0 if options.quick else 15.0)
+    whole_pipe(seconds=6.0 if options.quick else 60.0)
+
+
+def figure(name: str, value: float, unit: str, **other: object) -> None:
+    """One JSON line to standard output, one readable line to standard error."""
+    value = round(value, 2) if value < 100 else round(value)
+    print(json.dumps({"figure": name, "value": value, "unit": unit, **other}), flush=True)
+    rest = "  ".join(f"{key} {text}" for key, text in other.items())
+    print(f"{name:<52}{value:>10,} {unit:<18} {rest}", file=sys.stderr, flush=True)
+
+
+def speeds(format: str, *, seconds: float, rounds: int) -> None:
+    """Ours, the bare simulator and poke-env, in turns."""
+    from sparring.games.pokemon import PokemonArena, PokemonSettings
+
+    arena = PokemonArena(PokemonSettings(format=format), matches=MATCHES, seed=0)
+    server, port = start_server()
+    ours, bare, peer = [], [], []
+    try:
+        play(arena, seconds=seconds / 2)
+        for _ in range(rounds):
+            ours.append(play(arena, seconds=seconds))
+            bare.append(bare_speed(format, seconds))
+            peer.append(run_peer(format, port, seconds))
+    finally:
+        arena.close()
+        server.terminate()
+        server.wait()
+    best = max(rate for rate, _ in ours)
+    limit = max(run["decisions"] / run["seconds"] for run in bare)
+    other = max(run["decisions"] / run["seconds"] for run in peer)
+    wanted = FORMATS[format]
+    name = f"{format}: arena, both seats random"
+    figure(name, best, "decisions/s", peer="poke-env", reference=round(other), ratio=ratio(best, other), wanted=wanted)
+    figure(name, best, "decisions/s", limit="bare simulator", reference=round(limit), ratio=ratio(best, limit))
+    by_cpu = max(rate for _, rate in ours)
+    limit_by_cpu = max(run["decisions"] / run["cpu"] for run in bare)
+    figure(
+        f"{format}: simulator process alone",
+        by_cpu,
+        "decisions/CPU-s",
+        limit="bare simulator",
+        reference=round(limit_by_cpu),
+        ratio=ratio(by_cpu, limit_by_cpu),
+    )
+
+
+def ratio(value: float, reference: float) -> float:
+    return round(value / reference, 2)
+
+
+def play(arena, *, seconds: float) -> tuple[float, float]:
+    """Random play; decisions a wall second, and a CPU second of the simulator processes."""
+    from sparring.core import RandomPlayer
+
+    player, rows = RandomPlayer(0), 0
+    start, before = time.perf_counter(), children_seconds(arena)
+    while time.perf_counter() - start < seconds:
+        decisions, _ = arena.wait()
+        if len(decisions):
+            arena.act(decisions, player.act(decisions).action)
+            rows += len(decisions)
+    return rows / (time.perf_counter() - start), rows / (children_seconds(arena) - before)
+
+
+def children_seconds(arena) -> float:
+    import psutil
+
+    times = [psutil.Process(pid).cpu_times() for pid in arena.simulator.pids]
+    return sum(time.user + time.system for time in times)
+
+
+def bare_speed(format: str, seconds: float) -> dict:
+    from sparring.games.pokemon.setup import installation, pools_folder
+
+    found = installation()
+    script = Path(__file__).with_name("pokemon_bare.js")
+    pool = pools_folder() / format / "0.txt"
+    command = [found.node, str(script), format, str(pool), str(seconds), str(seconds / 2)]
+    return json.loads(subprocess.run(command, env=found.environment(), capture_output=True, check=True).stdout)
+
+
+def costs(format: str, *, rows: int) -> None:
+    """What tracking, encoding and masking cost, on recorded requests."""
+    import msgspec
+    import numpy as np
+
+    from sparring.core import RandomPlayer
+    from sparring.games.pokemon import PokemonArena, PokemonSettings
+    from sparring.games.pokemon.actions import action_space
+    from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
+    from sparring.games.pokemon.formats import find_format
+    from sparring.games.pokemon.observation import ObservationRows
+    from sparring.games.pokemon.simulator import Asked
+    from sparring.games.pokemon.tracker import Tracker
+
+    arena = PokemonArena(PokemonSettings(format=format), matches=16, seed=0)
+    recorded: list[Asked] = []
+    heard = arena.simulator.wait
+
+    def listen():
+        events = heard()
+        recorded.extend(event for event in events if isinstance(event, Asked))
+        return events
+
+    arena.simulator.wait = listen
+    player = RandomPlayer(0)
+    while len(recorded) < rows:
+        decisions, _ = arena.wait()
+        if len(decisions):
+            arena.act(decisions, player.act(decisions).action)
+    arena.close()
+
+    known = find_format(format)
+    space, memory = action_space(known), ObservationRows(64)
+    decode = msgspec.json.Decoder().decode
+    asked, tracking = [], []
+    for _ in range(3):
+        asked.clear()
+        trackers: dict[tuple[int, int], Tracker] = {}
+        start = time.process_time()
+        for number, event in enumerate(recorded):
+            tracker = trackers.get((event.battle, event.side))
+            if tracker is None:
+                tracker = trackers[event.battle, event.side] = Tracker(known.generation, f"p{event.side + 1}")
+            tracker.lines(event.lines.split("\n"))
+            request = decode(event.request)
+            tracker.request(request)
+            tracker.write(memory, number % 64)
+            asked.append((request, list(tracker.team_order)))
+        tracking.append((time.process_time() - start) / len(recorded))
+    figure(f"{format}: track and encode, raw", 1e6 * min(tracking), "us/decision", limit=120)
+
+    mask, masking = np.zeros(space.actions, np.bool_), []
+    for _ in range(3):
+        start = time.process_time()
+        for request, order in asked:
+            space.mask(request, order, mask)
+        masking.append((time.process_time() - start) / len(asked))
+    figure(f"{format}: legal mask", 1e6 * min(masking), "us/decision", limit=10 if known.active == 1 else 60)
+
+    estimate = DamageEstimate(known)
+    damage = {name: field.zeros(64) for name, field in DAMAGE_FIELDS.items()}
+    estimate.write(memory.fields, damage)
+    estimating = []
+    for _ in range(5):
+        start = time.process_time()
+        estimate.write(memory.fields, damage)
+        estimating.append((time.process_time() - start) / 64)
+    full = min(tracking) + min(estimating)
+    figure(f"{format}: track and encode, full", 1e6 * full, "us/decision", limit=400)
+
+
+def memory(*, battles: int, seconds: float) -> None:
+    """Memory of one more concurrent battle, and whether it grows as battles go by."""
+    import psutil
+
+    from sparring.core import RandomPlayer
+    from sparring.games.pokemon import PokemonArena, PokemonSettings
+
+    few, many = 16, 208
+    used = {}
+    for matches in (few, many):
+        before = psutil.Process().memory_info().rss
+        arena = PokemonArena(PokemonSettings(), matches=matches, seed=0)
+        play(arena, seconds=seconds)
+        node = sum(psutil.Process(pid).memory_info().rss for pid in arena.simulator.pids)
+        used[matches] = node + psutil.Process().memory_info().rss - before
+        arena.close()
+    figure("memory of a concurrent battle", (used[many] - used[few]) / (many - few) / 2**20, "MB", limit=5)
+
+    arena, player = PokemonArena(PokemonSettings(), matches=MATCHES, seed=0), RandomPlayer(0)
+    sizes, ended = [], 0
+    while ended < battles:
+        decisions, results = arena.wait()
+        if len(decisions):
+            arena.act(decisions, player.act(decisions).action)
+        if (ended + len(results)) * 10 // battles > ended * 10 // battles:
+            node = sum(psutil.Process(pid).memory_info().rss for pid in arena.simulator.pids)
+            sizes.append((node + psutil.Process().memory_info().rss) / 2**20)
+        ended += len(results)
+    arena.close()
+    figure("memory after a fifth of the battles", sizes[1], "MB", battles=battles // 5)
+    figure("memory at the end", sizes[-1], "MB", battles=battles, ratio=ratio(sizes[-1], sizes[1]))
+
+
+def whole_pipe(*, seconds: float) -> None:
+    """Self-play of a small network on both seats, episodes written to a store."""
+    import torch
+
+    from sparring.games.pokemon import GAME, PokemonNetwork, PokemonSettings
+    from sparring.inference import Device, InferenceEngine, NetworkPlayer
+    from sparring.rollout import Collector, everyone
+    from sparring.rollout.store import EpisodeStore
+
+    torch.set_num_threads(1)
+    matches = 128
+    settings = PokemonSettings()
+    spec = GAME.spec(settings)
+    engine = InferenceEngine(spec, slots=2 * matches, device=Device.pick("cpu"), seed=0)
+    engine.add("main", GAME.policy(spec, PokemonNetwork(width=64, layers=0)))
+    arena = GAME.arena(settings, matches=matches, seed=0)
+    collector = Collector(arena, {"main": NetworkPlayer(engine, "main")}, everyone(0, 2), record=["main"])
+    with tempfile.TemporaryDirectory() as folder:
+        store = EpisodeStore(Path(folder) / "episodes", spec)
+        collector.collect(2_000)
+        start, before, rows = time.perf_counter(), collector.counters.matches, collector.counters.decisions
+        while time.perf_counter() - start < seconds:
+            store.append(collector.collect(4_096))
+        wall = time.perf_counter() - start
+    battles = (collector.counters.matches - before) / wall * 3600
+    arena.close()
+    figure(
+        "gen1randombattle self-play, network, episodes saved",
+        battles,
+        "battles/hour",
+        peer="an earlier team",
+        reference=EARLIER_TEAM,
+        ratio=ratio(battles, EARLIER_TEAM),
+    )
+    figure("the same", (collector.counters.decisions - rows) / wall, "decisions/s")
+
+
+def start_server() -> tuple[subprocess.Popen, int]:
+    """A local Showdown server for poke-env, from a copy of the installed package."""
+    from sparring.games.pokemon.setup import installation
+
+    found = installation()
+    folder = found.modules.parent / "server"
+    if not (folder / "config" / "config.js").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(found.modules / "pokemon-showdown", folder)
+        for name in ("logs/repl", "config/chat-plugins"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "config" / "config-example.js", folder / "config" / "config.js")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [found.node, "pokemon-showdown", "start", "--no-security", "--skip-build", str(port)]
+    server = subprocess.Popen(
+        command, cwd=folder, env=found.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return server, port
+        time.sleep(0.2)
+    raise SystemExit("the Showdown server for poke-env did not start")
+
+
+def run_peer(format: str, port: int, seconds: float) -> dict:
+    command = [sys.executable, __file__, "--peer", format, str(port), str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180 + 6 * seconds)
+    if done.returncode:
+        print(done.stderr[-2000:], file=sys.stderr)
+        raise SystemExit("poke-env did not run")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+async def poke_env_speed(format: str, port: int, seconds: float) -> dict:
+    """Two of poke-env's RandomPlayers, ten battles at a time."""
+    from poke_env import AccountConfiguration, ServerConfiguration
+    from poke_env.player import RandomPlayer
+
+    counted = {"decisions": 0}
+
+    class Counting(RandomPlayer):
+        def choose_move(self, battle):
+            counted["decisions"] += 1
+            return super().choose_move(battle)
+
+    server = ServerConfiguration(f"ws://localhost:{port}/showdown/websocket", "https://localhost/action.php?")
+    name = random.randrange(10**6)
+    players = [
+        Counting(
+            battle_format=format,
+            server_configuration=server,
+            account_configuration=AccountConfiguration(f"bench{name}{side}", None),
+            max_concurrent_battles=10,
+            log_level=50,
+        )
+        for side in "ab"
+    ]
+    battles = asyncio.create_task(players[0].battle_against(players[1], n_battles=100_000))
+    while counted["decisions"] < 200:
+        await asyncio.sleep(0.1)
+    counted["decisions"], start = 0, time.perf_counter()
+    await asyncio.sleep(seconds)
+    rate = {"decisions": counted["decisions"], "seconds": time.perf_counter() - start}
+    battles.cancel()
+    return rate
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""Pokémon: the real Showdown rules without the server, singles and doubles, in any Showdown format.
+
+`setup` installs the simulator; `formats`, `dex` and `teams` what Showdown says of rules and Pokémon; `simulator` the
+Node processes; `tracker` (with `tracking`), `observation` and `columns` what a seat sees; `actions` what it may do;
+`arena` joins them; `records` replays; `net` the network; `settings` options; `game` ties them together.
+"""
+
+from sparring.games.pokemon.arena import PokemonArena, pokemon_spec
+from sparring.games.pokemon.game import GAME
+from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
+from sparring.games.pokemon.setup import setup_pokemon
+
+__all__ = ["GAME", "PokemonArena", "PokemonNetwork", "PokemonSettings", "pokemon_spec", "setup_pokemon"]

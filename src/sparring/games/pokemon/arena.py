@@ -1,0 +1,275 @@
+"""The Pokémon arena: simulator processes, a tracker per seat, and rows for whoever must choose.
+
+Nothing is in lock-step: `wait` takes whatever the processes have said, brings the trackers of those seats up to date
+and hands out their rows; the other battles go on meanwhile.
+"""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
+from sparring.games.pokemon.actions import ActionSpace, action_space
+from sparring.games.pokemon.columns import TEAM, PokemonColumn
+from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
+from sparring.games.pokemon.formats import Format, find_format
+from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
+from sparring.games.pokemon.records import save_replay, save_text
+from sparring.games.pokemon.settings import PokemonSettings
+from sparring.games.pokemon.setup import SHOWDOWN_VERSION, cache_folder
+from sparring.games.pokemon.simulator import Asked, Ended, Failed, Refused, Simulator
+from sparring.games.pokemon.teams import team_source
+from sparring.games.pokemon.tracker import Tracker
+
+SEATS = 2
+_SIDES = ("p1", "p2")
+_DECODE = msgspec.json.Decoder().decode
+
+
+def pokemon_spec(settings: PokemonSettings) -> GameSpec:
+    """What rows look like under `settings`; raises `InputError` for a format that is not there."""
+    format = find_format(settings.format)
+    return GameSpec(
+        game="pokemon",
+        settings={"format": format.id, "observation": settings.observation, "showdown": SHOWDOWN_VERSION},
+        seats=SEATS,
+        actions=action_space(format).actions,
+        observation={**RAW_FIELDS, **(DAMAGE_FIELDS if settings.observation == "full" else {})},
+    )
+
+
+class PokemonArena:
+    """Battles of one format; see `sparring.core.Arena`."""
+
+    def __init__(self, settings: PokemonSettings, *, matches: int, seed: int) -> None:
+        self._spec = pokemon_spec(settings)
+        self._settings = settings
+        self._matches = matches
+        self._format: Format = find_format(settings.format)
+        if settings.open_team_sheets and not self._format.open_team_sheets:
+            raise InputError(f"open_team_sheets: {self._format.id} has no open team sheets")
+        self._actions: ActionSpace = action_space(self._format)
+        self._rng = np.random.default_rng(seed)
+        self._teams = team_source(self._format, settings.team_set)
+        self._simulator = Simulator(processes=settings.simulators)
+        self._rows = ObservationRows(matches * SEATS)
+        self._estimate = DamageEstimate(self._format) if settings.observation == "full" else None
+        self._damage = {name: field.zeros(matches * SEATS) for name, field in DAMAGE_FIELDS.items()}
+        self._legal = np.zeros((matches, SEATS, self._spec.actions), np.bool_)
+        self._potential = np.zeros((matches, SEATS), np.float32)
+        self._seats: list[tuple[_Seat, _Seat]] = []
+        self._stale = np.zeros((matches, SEATS), np.int32)
+        self._battle = [-1] * matches
+        self._slot: dict[int, int] = {}
+        self._started = 0
+        self.failures: deque[str] = deque(maxlen=100)
+        """Why matches failed, the latest last."""
+        self.unknown_lines: Counter[str] = Counter()
+        """Protocol lines of ended matches that the trackers do not know."""
+        self.listener: Callable[[int, int, bool, str, dict[str, Any]], None] | None = None
+        """Told of every row's match, seat, whether it is its first, new protocol lines and request; for players
+        that keep a battle of their own."""
+        for slot in range(matches):
+            self._seats.append(self._new_seats())
+            self._start(slot)
+        self._simulator.flush()
+
+    @property
+    def spec(self) -> GameSpec:
+        """What the rows look like."""
+        return self._spec
+
+    @property
+    def matches(self) -> int:
+        """How many battles are played at the same time."""
+        return self._matches
+
+    @property
+    def simulator(self) -> Simulator:
+        """The processes, for memory figures and for tests."""
+        return self._simulator
+
+    def wait(self) -> tuple[Decisions, Results]:
+        """Rows of the seats that must choose and results of battles that ended, whatever is ready."""
+        rows: list[tuple[int, int] | None] = []
+        ended: list[tuple[int, int, bool]] = []
+        while not ended and not any(rows):
+            for event in self._simulator.wait():
+                slot = self._slot.get(event.battle)
+                if slot is None:
+                    continue
+                if isinstance(event, Asked):
+                    seat = self._seats[slot][event.side]
+                    seat.take(event, self._actions, self._legal[slot, event.side])
+                    seat.tracker.write(self._rows, len(rows))
+                    rows.append((slot, event.side))
+                    if self.listener is not None:
+                        self.listener(slot, event.side, seat.rows == 0, event.lines, seat.request)
+                elif isinstance(event, Ended):
+                    self._save_replay(event)
+                    ended.append((slot, event.winner, False))
+                    self._start(slot)
+                elif isinstance(event, Failed):
+                    rows = [None if row is not None and row[0] == slot else row for row in rows]
+                    if self._fail(slot, event):
+                        ended.append((slot, -1, True))
+                    self._start(slot)
+                else:
+                    raise IllegalAction(self._refusal(event))
+            self._simulator.flush()
+        results = self._results(ended)
+        return self._decisions(rows), results
+
+    def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
+        """Sends the rows' choices to their battles."""
+        match, seat = decisions.match, decisions.seat
+        if self._stale.any():
+            fresh = np.flatnonzero(self._stale[match, seat] == 0)
+            self._stale[match, seat] = np.maximum(self._stale[match, seat] - 1, 0)
+            match, seat, actions = match[fresh], seat[fresh], actions[fresh]
+        legal = self._legal[match, seat, actions]
+        if not legal.all():
+            row = int(np.flatnonzero(~legal)[0])
+            raise IllegalAction(
+                f"action {int(actions[row])} ({self._actions.describe(int(actions[row]))}) is not legal in match "
+                f"{int(match[row])} for seat {int(seat[row])}"
+            )
+        choice, choose = self._actions.choice, self._simulator.choose
+        for slot, side, action in zip(match.tolist(), seat.tolist(), actions.tolist(), strict=True):
+            chooser = self._seats[slot][side]
+            chooser.waits = False
+            choose(self._battle[slot], side, choice(chooser.request, chooser.tracker.team_order, action))
+        self._simulator.flush()
+
+    def close(self) -> None:
+        """Ends all processes; may be called twice."""
+        self._simulator.close()
+        self._teams.close()
+
+    def _new_seats(self) -> tuple["_Seat", "_Seat"]:
+        return _Seat(self._format.generation, "p1"), _Seat(self._format.generation, "p2")
+
+    def _start(self, slot: int) -> None:
+        """Starts the next match of a slot."""
+        battle = self._started
+        self._started += 1
+        self._slot.pop(self._battle[slot], None)
+        self._slot[battle] = slot
+        self._battle[slot] = battle
+        for seat in self._seats[slot]:
+            if seat.tracker.unknown:
+                self.unknown_lines.update(seat.tracker.unknown)
+        self._seats[slot] = self._new_seats()
+        self._simulator.start(
+            battle,
+            format=self._format.id,
+            seed=int(self._rng.integers(2**64, dtype=np.uint64)),
+            teams=self._teams.draw(self._rng),
+            log=bool(self._settings.replays) and battle % self._settings.replay_every == 0,
+            open_sheets=self._settings.open_team_sheets,
+        )
+
+    def _fail(self, slot: int, event: Failed) -> bool:
+        """Notes a failure; true if a seat had a row, so that the match must be reported."""
+        self.failures.append(event.reason)
+        if event.log:
+            save_text(
+                _log_folder() / f"failed-{self._format.id}-{time.time_ns()}.log", f"{event.log}\n{event.reason}\n"
+            )
+        for side, seat in enumerate(self._seats[slot]):
+            self._stale[slot, side] += seat.waits and seat.rows > 0
+        return any(seat.rows for seat in self._seats[slot])
+
+    def _decisions(self, rows: list[tuple[int, int] | None]) -> Decisions:
+        kept = [row for row in rows if row is not None]
+        pairs = np.array(kept, np.int32).reshape(-1, 2)
+        observation = self._rows.first(len(rows))
+        if self._estimate is not None:
+            self._estimate.write(observation, self._damage)
+            observation |= {name: field[: len(rows)] for name, field in self._damage.items()}
+        if len(kept) < len(rows):
+            left = np.array([index for index, row in enumerate(rows) if row is not None], np.intp)
+            observation = {name: field[left] for name, field in observation.items()}
+        match, seat = pairs[:, 0], pairs[:, 1]
+        first = np.empty(len(kept), np.bool_)
+        for index, (slot, side) in enumerate(kept):
+            chooser = self._seats[slot][side]
+            first[index] = chooser.rows == 0
+            chooser.rows += 1
+        return Decisions(
+            match=match,
+            seat=seat,
+            observation=observation,
+            legal=self._legal[match, seat],
+            reward=self._shaped(match, seat, first, observation["pokemon"]),
+            first=first,
+        )
+
+    def _shaped(
+        self, match: NDArray[np.int32], seat: NDArray[np.int32], first: NDArray[np.bool_], pokemon: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """`float32[k]` the change of the potential since the seat's last row, times its weight."""
+        if self._settings.shaping == 0.0:
+            return np.zeros(len(match), np.float32)
+        lost = (pokemon[:, :, PokemonColumn.SEEN] * (1.0 - pokemon[:, :, PokemonColumn.HP])).reshape(-1, 2, TEAM)
+        own, foe = lost.sum(axis=2).T
+        potential = self._settings.shaping * (foe - own) / self._format.picked_team_size
+        reward = np.where(first, 0.0, potential - self._potential[match, seat]).astype(np.float32)
+        self._potential[match, seat] = potential
+        return reward
+
+    def _results(self, ended: list[tuple[int, int, bool]]) -> Results:
+        if not ended:
+            return Results.none(SEATS)
+        match = np.array([slot for slot, _, _ in ended], np.int32)
+        winner = np.array([winner for _, winner, _ in ended], np.int32)
+        failed = np.array([failed for _, _, failed in ended], np.bool_)
+        outcome = np.where(winner[:, None] == np.arange(SEATS), 1.0, -1.0).astype(np.float32)
+        outcome[winner < 0] = 0.0
+        reward = np.where(failed[:, None], np.float32(0.0), outcome - self._potential[match])
+        self._potential[match] = 0.0
+        return Results(match=match, outcome=outcome, reward=reward, failed=failed)
+
+    def _save_replay(self, event: Ended) -> None:
+        if event.log:
+            save_replay(Path(self._settings.replays), f"{self._format.id}-{event.battle:07d}", event.log)
+
+    def _refusal(self, event: Refused) -> str:
+        path = _log_folder() / f"refused-{self._format.id}-{time.time_ns()}.log"
+        request = msgspec.json.encode(self._seats[self._slot[event.battle]][event.side].request).decode()
+        save_text(path, f"{event.log}\n{request}\n{_SIDES[event.side]}: {event.reason}\n")
+        return f"Showdown refused {event.reason!r} of seat {event.side} in {self._format.id}; the log is in {path}"
+
+
+class _Seat:
+    """What the arena keeps of one seat of one match."""
+
+    __slots__ = ("request", "rows", "tracker", "waits")
+
+    def __init__(self, generation: int, side: str) -> None:
+        self.tracker = Tracker(generation, side)
+        self.request: dict[str, Any] = {}
+        self.rows = 0
+        """Rows handed out so far."""
+        self.waits = False
+        """A row was asked for and not yet answered."""
+
+    def take(self, asked: Asked, actions: ActionSpace, legal: NDArray[np.bool_]) -> None:
+        """Brings the view up to date and writes the mask."""
+        tracker = self.tracker
+        tracker.lines(asked.lines.split("\n"))
+        self.request = _DECODE(asked.request)
+        tracker.request(self.request)
+        actions.mask(self.request, tracker.team_order, legal)
+        self.waits = True
+
+
+def _log_folder() -> Path:
+    """Where the logs of refused and failed battles go."""
+    return cache_folder() / "pokemon" / "logs"

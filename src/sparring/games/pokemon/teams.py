@@ -1,0 +1,172 @@
+"""Where teams come from: a folder of Showdown exports, a file of packed teams, a built-in set, or a random pool.
+
+Team sets of the user are validated by Showdown's own TeamValidator, and every problem is named with its file. Random
+formats draw from pools that Showdown's generator fills in a background process; the pools are kept in the cache folder
+and are the same on every machine, so that a seed fixes the teams as well.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from sparring.core import InputError, RunError
+from sparring.games.pokemon.formats import Format
+from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation, pools_folder, run_script
+
+BUILT_IN = "built-in"
+"""The team set made at set-up from Smogon's and Showdown's own sets."""
+
+POOL_TEAMS = 256
+"""Teams in one pool; a pool serves as many matches before the next one takes its place."""
+POOLS = 64
+_POOL_SECONDS = 300.0
+
+
+class TeamSource(Protocol):
+    """Gives both seats of each match a packed team."""
+
+    def draw(self, rng: np.random.Generator) -> tuple[str, str]:
+        """Two packed teams."""
+        ...
+
+    def close(self) -> None:
+        """Ends what works in the background; may be called twice."""
+        ...
+
+
+def team_source(format: Format, team_set: str) -> TeamSource:
+    """The source that `team_set` names: a folder, a file, `built-in`, or empty for the format's own.
+
+    Raises `InputError` if the format and the set do not fit or a team is illegal.
+    """
+    if format.random_teams:
+        if team_set:
+            raise InputError(f"team_set {team_set!r}: {format.id} makes its own random teams; leave team_set empty")
+        return RandomTeams(format)
+    if team_set in ("", BUILT_IN):
+        return TeamSet(built_in_teams(format))
+    return TeamSet(load_teams(Path(team_set), format))
+
+
+class TeamSet:
+    """Draws both teams from one list, each with the same probability."""
+
+    def __init__(self, teams: Sequence[str]) -> None:
+        self.teams = tuple(teams)
+
+    def draw(self, rng: np.random.Generator) -> tuple[str, str]:
+        """Two packed teams, which may be the same one."""
+        first, second = rng.integers(len(self.teams), size=2).tolist()
+        return self.teams[first], self.teams[second]
+
+    def close(self) -> None:
+        """Nothing works in the background."""
+
+
+class RandomTeams:
+    """Draws from numbered pools of generated teams, moving on to the next pool as matches start."""
+
+    def __init__(self, format: Format) -> None:
+        self._installed = installation()
+        self._format = format.id
+        self._folder = pools_folder() / format.id
+        self._number = 0
+        self._drawn = 0
+        self._maker: subprocess.Popen[bytes] | None = None
+        if not self._path(POOLS - 1).exists():
+            self._maker = _pool_maker(self._installed, self._format, self._folder)
+        self._teams = self._load(0)
+
+    def draw(self, rng: np.random.Generator) -> tuple[str, str]:
+        """Two packed teams of the current pool."""
+        if self._drawn == POOL_TEAMS:
+            self._drawn = 0
+            self._number = (self._number + 1) % POOLS
+            self._teams = self._load(self._number)
+        self._drawn += 1
+        first, second = rng.integers(len(self._teams), size=2).tolist()
+        return self._teams[first], self._teams[second]
+
+    def close(self) -> None:
+        """Ends the process that fills the pools; the next source goes on where it stopped."""
+        if self._maker is not None:
+            self._maker.kill()
+            self._maker.wait()
+            self._maker = None
+
+    def _load(self, number: int) -> list[str]:
+        path = self._path(number)
+        deadline = time.monotonic() + _POOL_SECONDS
+        while not path.exists():
+            if self._maker is None or self._maker.poll() is not None or time.monotonic() > deadline:
+                raise RunError(f"Showdown made no random teams for {self._format}; expected {path}")
+            time.sleep(0.01)
+        return path.read_text().splitlines()
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number}.txt"
+
+
+def built_in_teams(format: Format) -> list[str]:
+    """The packed teams of the built-in set for `format`."""
+    folder = installation().teams
+    path = folder / f"{format.id}.txt"
+    if not path.exists():
+        names = ", ".join(sorted(file.stem for file in folder.glob("*.txt")))
+        raise InputError(f"{format.id} has no built-in teams; give team_set a folder of teams (built-in: {names})")
+    return path.read_text().splitlines()
+
+
+def load_teams(path: Path, format: Format) -> list[str]:
+    """Reads and validates a folder of Showdown exports (one a file) or a file of packed teams (one a line)."""
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+        named = [(str(file), file.read_text()) for file in files]
+    elif path.is_file():
+        lines = path.read_text().splitlines()
+        named = [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line.strip()]
+    else:
+        raise InputError(f"team_set {str(path)!r} is neither a folder of Showdown exports nor a file of packed teams")
+    if not named:
+        raise InputError(f"team_set {str(path)!r} holds no team")
+    teams, problems = validate_teams(named, format)
+    if problems:
+        raise InputError("\n".join(f"illegal in {format.id}: {problem}" for problem in problems))
+    return teams
+
+
+def validate_teams(named: Sequence[tuple[str, str]], format: Format) -> tuple[list[str], list[str]]:
+    """The legal ones of `(source, export or packed text)`, packed; and what is wrong with the others, with source."""
+    asked = msgspec.json.encode([{"source": source, "text": text} for source, text in named]).decode()
+    answered = run_script(installation(), "teams.js", "validate", format.id, text=asked)
+    answers = msgspec.json.decode(answered, type=list[_Validated])
+    teams = [answer.packed for answer in answers if answer.packed]
+    problems = [f"{answer.source}: {problem}" for answer in answers for problem in answer.problems]
+    return teams, problems
+
+
+class _Validated(msgspec.Struct, frozen=True):
+    source: str
+    packed: str
+    problems: list[str]
+
+
+def _pool_maker(installed: Installation, format: str, folder: Path) -> subprocess.Popen[bytes]:
+    """A process of low priority that writes the pools that are missing."""
+    command = [installed.node, str(NODE_FOLDER / "teams.js"), "pool", format, str(folder), "0", str(POOLS - 1)]
+    if hasattr(os, "nice"):
+        command = ["nice", "-n", "10", *command]
+    return subprocess.Popen(
+        [*command, str(POOL_TEAMS)],
+        env=installed.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )

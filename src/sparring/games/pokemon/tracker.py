@@ -1,0 +1,123 @@
+"""The battle tracker: reads Showdown protocol lines and requests, and keeps one side's view as an observation.
+
+The same class reads the embedded simulator, a live server and the logs of human battles:
+
+    tracker = Tracker(9, "p1")
+    for line in lines:                 # as p1 sees them: of |split| pairs, its own
+        tracker.line(line)
+    tracker.request(request)           # the parsed |request|, after the lines that came with it
+    tracker.write(rows, 3)             # row 3 of an ObservationRows: two copies, nothing is rebuilt
+
+A spectator's log needs no requests; the side's own team is then known as far as it was shown.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core import InputError
+from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.tracking import effect_lines, pokemon_lines
+from sparring.games.pokemon.tracking.request import apply_request
+from sparring.games.pokemon.tracking.view import View
+
+_HANDLERS = {**pokemon_lines.HANDLERS, **effect_lines.HANDLERS}
+
+NEWS: frozenset[str] = frozenset(
+    (
+        *("-center", "-combine", "-crit", "-hint", "-hitcount", "-message", "-notarget", "-nothing", "-ohko"),
+        *("-resisted", "-supereffective", "-waiting", "-zbroken", "-candynamax", "clearpoke", "teampreview", "start"),
+        *("gen", "tier", "rated", "rule", "player", "updatepoke", "request", "seed", "message", "debug", "error"),
+        *("bigerror", "init", "deinit", "title", "raw", "html", "uhtml", "uhtmlchange", "t:", "inactive"),
+        *("inactiveoff", "j", "J", "join", "l", "L", "leave", "n", "N", "name", "c", "c:", "chat", "unlink", "askreg"),
+    )
+)
+"""Kinds of lines that change nothing a side sees of the battle: chat, timers, rules, comments."""
+
+
+class Tracker:
+    """One side's view of one battle."""
+
+    def __init__(self, generation: int, side: str) -> None:
+        """`side` is `p1` or `p2`: whose view this is."""
+        if side not in ("p1", "p2"):
+            raise InputError(f"there is no side {side!r} to track; allowed: p1, p2")
+        self._view = View(generation, side)
+        self._ids: NDArray[np.int16] = np.frombuffer(self._view.ids, np.int16)
+        self._floats: NDArray[np.float32] = np.frombuffer(self._view.floats, np.float32)
+
+    def line(self, line: str) -> None:
+        """Reads one protocol line. A kind or effect it does not know is counted in `unknown`, never an error."""
+        self.parts(line.split("|"))
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Reads several lines."""
+        for line in lines:
+            self.parts(line.split("|"))
+
+    def parts(self, parts: list[str]) -> None:
+        """Reads a line already split at `|`, so that both sides' trackers can share the work."""
+        if len(parts) < 2:
+            return
+        kind = parts[1]
+        handler = _HANDLERS.get(kind)
+        if handler is None:
+            if kind and kind not in NEWS:
+                self._view.unknown[kind] += 1
+            return
+        try:
+            handler(self._view, parts)
+        except (IndexError, ValueError, KeyError):
+            self._view.unknown[f"malformed {kind}"] += 1
+
+    def request(self, request: dict[str, Any]) -> None:
+        """Reads a parsed `|request|`: the own team exactly, and what may be done."""
+        apply_request(self._view, request)
+
+    def write(self, rows: ObservationRows, row: int) -> None:
+        """Copies the view into a row."""
+        rows.ids[row] = self._ids
+        rows.floats[row] = self._floats
+
+    @property
+    def ids(self) -> NDArray[np.int16]:
+        """`int16[ID_COUNT]` the view as it is now, not a copy."""
+        return self._ids
+
+    @property
+    def floats(self) -> NDArray[np.float32]:
+        """`float32[FLOAT_COUNT]` the view as it is now, not a copy."""
+        return self._floats
+
+    @property
+    def unknown(self) -> Counter[str]:
+        """How often each line or effect came that nobody here knows."""
+        return self._view.unknown
+
+    @property
+    def team_order(self) -> list[int]:
+        """Team slot (row) of each Pokémon of the last request, in the request's order: switch orders count in it."""
+        return self._view.team_order
+
+    @property
+    def names(self) -> list[str]:
+        """The name of the Pokémon in each row, "" where none has shown itself."""
+        return self._view.names
+
+    @property
+    def turn(self) -> int:
+        """The turn, 0 before the first."""
+        return self._view.turn
+
+    @property
+    def ended(self) -> bool:
+        """The battle is over."""
+        return self._view.ended
+
+    @property
+    def winner(self) -> str | None:
+        """The name of the player who won, if one did."""
+        return self._view.winner

@@ -1,0 +1,525 @@
+"""Lines about what lasts: volatile effects, conditions of a side and of the field, and the turns they take."""
+
+from sparring.games.pokemon.columns import (
+    ACTIVES,
+    MOVES,
+    PP_SCALE,
+    SLOTS,
+    TURN_SCALE,
+    ActiveColumn,
+    ActiveId,
+    FieldColumn,
+    MoveColumn,
+    PokemonColumn,
+    PokemonId,
+    SideColumn,
+    Status,
+)
+from sparring.games.pokemon.tracking.effects import (
+    BINDING,
+    COUNTED,
+    ELAPSED,
+    EXTENDED,
+    ROOMS,
+    SIDE_LAYERS,
+    SIDE_TIMED,
+    SINGLE_MOVE,
+    SINGLE_TURN,
+    SINGLE_TURN_UNSEEN,
+    STALLING,
+    SWAPPED_BY_COURT_CHANGE,
+    TERRAINS,
+    VOLATILES,
+    WEATHERS,
+)
+from sparring.games.pokemon.tracking.pokemon_lines import Handler, reveal, tags, write_borrowed
+from sparring.games.pokemon.tracking.tables import effect_id
+from sparring.games.pokemon.tracking.view import FIELD, TURN, View
+
+_PARADOX = range(ActiveColumn.PARADOX_ATK, ActiveColumn.PARADOX_SPE + 1)
+_FUTURE = {"futuresight", "doomdesire"}
+_FUTURE_TURNS = 3
+
+
+# Volatile effects.
+
+
+def on_start(view: View, parts: list[str]) -> None:
+    """`|-start|p1a: Rex|move: Taunt`."""
+    place = view.standing(parts[2])
+    if place < 0:
+        return
+    effect = effect_id(parts[3])
+    start = view.place_columns(place)
+    source = other = ""
+    if len(parts) > 4:
+        source, other = tags(parts, 4)
+        reveal(view, source, view.row(other or parts[2]))
+    column = VOLATILES.get(effect)
+    if column is not None:
+        _start_volatile(view, place, column, parts)
+    elif effect in COUNTED:
+        counted, value = COUNTED[effect]
+        view.floats[start + counted] = value
+    elif effect.startswith("perish"):
+        view.floats[start + ActiveColumn.PERISH] = 1.0
+        view.floats[start + ActiveColumn.PERISH_TURNS] = int(effect[6:]) * TURN
+    elif effect == "typechange":
+        _change_types(view, place, parts[4], other)
+    elif effect == "typeadd":
+        view.ids[view.place_ids(place) + ActiveId.TYPE_3] = view.tables.dex.types[parts[4]]
+    elif effect in _FUTURE:
+        _foresee(view, place)
+    else:
+        view.unknown[f"-start: {effect}"] += 1
+
+
+def _start_volatile(view: View, place: int, column: ActiveColumn, parts: list[str]) -> None:
+    start, ids = view.place_columns(place), view.place_ids(place)
+    before = view.floats[start + column]
+    view.floats[start + column] = 1.0
+    elapsed = ELAPSED.get(column)
+    if elapsed is not None and not before:
+        view.start_timer(start + elapsed, 0, 1)
+    if column == ActiveColumn.DISABLE:
+        view.ids[ids + ActiveId.DISABLED_MOVE] = view.tables.move(parts[4])
+    elif column == ActiveColumn.ENCORE:
+        view.ids[ids + ActiveId.ENCORED_MOVE] = view.ids[ids + ActiveId.LAST_MOVE]
+    elif column == ActiveColumn.CHI_STRIKE:
+        view.floats[start + column] = min(1.0, before + 1 / 3)
+    elif column == ActiveColumn.MIMIC:
+        _mimic(view, place, parts[4])
+    elif column == ActiveColumn.DYNAMAXED:
+        view.start_timer(start + ActiveColumn.DYNAMAX_TURNS, 3, -1)
+        view.floats[view.side_columns(place // SLOTS) + SideColumn.DYNAMAX_USED] = 1.0
+
+
+def _mimic(view: View, place: int, name: str) -> None:
+    """Mimic's place in the list holds another move until its user leaves."""
+    view.floats[view.place_columns(place) + ActiveColumn.MIMIC] = 1.0
+    start = view.place_move_ids(place)
+    mimic = view.tables.dex.moves["mimic"]
+    move = view.tables.move(name)
+    most = view.tables.max_pp[move]
+    for index in range(MOVES):
+        if view.ids[start + index] == mimic:
+            at = view.place_moves(place) + index * len(MoveColumn)
+            left = round(view.floats[at + MoveColumn.PP] * view.floats[at + MoveColumn.MAX_PP] * PP_SCALE)
+            if view.generation > 1:
+                left = min(5, view.tables.base_pp[move])
+            if view.generation > 4:
+                left = most = view.tables.base_pp[move]
+            view.ids[start + index] = move
+            write_borrowed(view, at, move, left, most)
+
+
+def _change_types(view: View, place: int, types: str, other: str) -> None:
+    ids = view.place_ids(place)
+    if types.startswith("[from]"):  # Reflect Type names the one whose types are taken
+        seen = view.standing(other)
+        if seen >= 0:
+            for number in (ActiveId.TYPE_1, ActiveId.TYPE_2, ActiveId.TYPE_3):
+                view.ids[ids + number] = view.ids[view.place_ids(seen) + number]
+    else:
+        names = types.split("/")
+        numbers = [view.tables.dex.types[name] for name in names][:3]
+        for index, type_number in enumerate([*numbers, 0, 0][:3]):
+            view.ids[ids + ActiveId.TYPE_1 + index] = type_number
+    view.floats[view.place_columns(place) + ActiveColumn.TYPES_CHANGED] = 1.0
+
+
+def _foresee(view: View, place: int) -> None:
+    """Future Sight of the Pokémon at `place` will strike the other side (in doubles, the place is not told)."""
+    start = view.side_columns(1 - place // SLOTS)
+    view.floats[start + SideColumn.FUTURE_SIGHT_LEFT] = 1.0
+    view.start_timer(start + SideColumn.FUTURE_SIGHT_LEFT_TURNS, _FUTURE_TURNS, -1)
+
+
+def on_end(view: View, parts: list[str]) -> None:
+    """`|-end|p1a: Rex|move: Taunt`."""
+    effect = effect_id(parts[3])
+    if effect in _FUTURE:
+        side = view.sides.get(parts[2][:2], 0)
+        start = view.side_columns(side)
+        view.floats[start + SideColumn.FUTURE_SIGHT_LEFT] = 0.0
+        view.stop_timer(start + SideColumn.FUTURE_SIGHT_LEFT_TURNS)
+        return
+    if effect == "neutralizinggas":
+        view.floats[FIELD + FieldColumn.NEUTRALIZING_GAS] = 0.0
+        return
+    place = view.standing(parts[2])
+    if place < 0:
+        return
+    start, ids = view.place_columns(place), view.place_ids(place)
+    column = VOLATILES.get(effect)
+    if "[partiallytrapped]" in parts or effect in BINDING:
+        column = ActiveColumn.OCTOLOCK if effect == "octolock" else ActiveColumn.BOUND
+    if column is not None:
+        view.floats[start + column] = 0.0
+        elapsed = ELAPSED.get(column)
+        if elapsed is not None:
+            view.stop_timer(start + elapsed)
+        if column == ActiveColumn.DISABLE:
+            view.ids[ids + ActiveId.DISABLED_MOVE] = 0
+        elif column == ActiveColumn.ENCORE:
+            view.ids[ids + ActiveId.ENCORED_MOVE] = 0
+        elif column == ActiveColumn.DYNAMAXED:
+            view.stop_timer(start + ActiveColumn.DYNAMAX_TURNS)
+    elif effect in ("protosynthesis", "quarkdrive"):
+        for paradox in _PARADOX:
+            view.floats[start + paradox] = 0.0
+    elif effect.startswith("fallen"):
+        view.floats[start + ActiveColumn.FALLEN] = 0.0
+    elif effect == "typechange":
+        view.show_types(place)
+    elif effect.startswith("perish"):
+        view.floats[start + ActiveColumn.PERISH] = 0.0
+        view.floats[start + ActiveColumn.PERISH_TURNS] = 0.0
+    elif effect not in ("illusion", "typeadd"):
+        view.unknown[f"-end: {effect}"] += 1
+
+
+def on_singleturn(view: View, parts: list[str]) -> None:
+    """`|-singleturn|p1a: Rex|Protect`."""
+    place = view.standing(parts[2])
+    if place < 0:
+        return
+    effect = effect_id(parts[3])
+    column = SINGLE_TURN.get(effect)
+    if column is None:
+        if effect not in SINGLE_TURN_UNSEEN:
+            view.unknown[f"-singleturn: {effect}"] += 1
+        return
+    own = isinstance(column, ActiveColumn)
+    index = (view.place_columns(place) if own else view.side_columns(place // SLOTS)) + column
+    view.floats[index] = 1.0
+    view.turn_flags.append(index)
+    if effect in STALLING or (view.generation == 5 and effect in ("quickguard", "wideguard")):
+        row = view.place_columns(place)
+        view.floats[row + ActiveColumn.PROTECT_TURNS] += TURN
+        # Lasts through the next turn only: the turn's end sees whether it was renewed.
+        view.timers[row + ActiveColumn.PROTECT_TURNS] = 0.0
+
+
+def on_singlemove(view: View, parts: list[str]) -> None:
+    """`|-singlemove|p1a: Rex|Destiny Bond`."""
+    place = view.standing(parts[2])
+    column = SINGLE_MOVE.get(effect_id(parts[3]))
+    if column is None:
+        view.unknown[f"-singlemove: {effect_id(parts[3])}"] += 1
+    elif place >= 0:
+        view.floats[view.place_columns(place) + column] = 1.0
+
+
+def on_activate(view: View, parts: list[str]) -> None:
+    """`|-activate|p1a: Rex|move: Wrap|[of] p2a: Ann`: mostly news; some bind, drain PP or show an ability."""
+    text = parts[3] if len(parts) > 3 else ""
+    place = view.standing(parts[2]) if parts[2] else -1
+    if place < 0:
+        return
+    effect = effect_id(text)
+    if text.startswith("ability: "):
+        _activate_ability(view, place, effect, parts)
+        return
+    if text.startswith("item: "):
+        _activate_item(view, place, effect, parts)
+        return
+    start = view.place_columns(place)
+    if effect in BINDING:
+        view.floats[start + ActiveColumn.BOUND] = 1.0
+        view.start_timer(start + ActiveColumn.BOUND_TURNS, 0, 1)
+    elif effect == "trapped":
+        view.floats[start + ActiveColumn.BLOCKED] = 1.0
+        view.blocked_by[place] = view.target if view.mover == place else view.mover
+    elif effect in ("lockon", "mindreader"):
+        _, other = tags(parts, 4)
+        aimed = view.standing(other)
+        if aimed >= 0:
+            view.floats[view.place_columns(aimed) + ActiveColumn.LOCK_ON] = 1.0
+    elif effect == "mimic":
+        _mimic(view, place, parts[4])
+    elif effect == "skillswap":
+        _swap_abilities(view, place, parts)
+    elif effect in ("spite", "eeriespell", "gmaxdepletion") and len(parts) > 5:
+        _drain(view, place, view.tables.move(parts[4]), int(parts[5]))
+    elif effect == "grudge" and len(parts) > 4:
+        _drain(view, place, view.tables.move(parts[4]), 64)
+
+
+def _activate_ability(view: View, place: int, effect: str, parts: list[str]) -> None:
+    _, other = tags(parts, 4)
+    ability = view.tables.dex.abilities[effect]
+    view.reveal_ability(view.active[place], ability)
+    if effect in ("mummy", "lingeringaroma", "wanderingspirit"):
+        touched = view.standing(other or (parts[4] if len(parts) > 4 else ""))
+        named = next((part[10:] for part in parts[4:] if part.startswith("[ability] ")), "")
+        if not named and len(parts) > 4 and view.place(parts[4]) < 0:
+            named = parts[4]
+        if touched >= 0:
+            view.reveal_ability(view.active[touched], view.tables.dex.abilities[named])
+            view.change_ability(touched, ability)
+            if effect == "wanderingspirit":
+                view.change_ability(place, view.tables.dex.abilities[named])
+    elif effect == "symbiosis":
+        view.lose_item(view.active[place], view.tables.dex.items[parts[4]])
+        view.reveal_item(view.row(other), view.tables.dex.items[parts[4]])
+
+
+def _activate_item(view: View, place: int, effect: str, parts: list[str]) -> None:
+    item = view.tables.dex.items[effect]
+    if "[consumed]" in parts:
+        view.lose_item(view.active[place], item)
+    else:
+        view.reveal_item(view.active[place], item)
+    if effect in ("leppaberry", "mysteryberry") and len(parts) > 4:
+        _drain(view, place, view.tables.move(parts[4]), -10 if effect == "leppaberry" else -5)
+
+
+def _swap_abilities(view: View, place: int, parts: list[str]) -> None:
+    """`|-activate|p1a: Rex|Skill Swap|TARGET'S|USER'S|[of] p2a: Ann`; names are left out between allies."""
+    _, other = tags(parts, 4)
+    partner = view.standing(other)
+    if partner < 0:
+        return
+    abilities = view.tables.dex.abilities
+    named = [part for part in parts[4:6] if part and not part.startswith("[")]
+    ours, theirs = view.place_ids(place) + ActiveId.ABILITY, view.place_ids(partner) + ActiveId.ABILITY
+    if len(named) == 2:
+        taken, given = (abilities[name.removeprefix("ability: ")] for name in named)
+        view.reveal_ability(view.active[partner], taken)
+        view.reveal_ability(view.active[place], given)
+    else:
+        taken, given = view.ids[theirs], view.ids[ours]
+    view.change_ability(place, taken)
+    view.change_ability(partner, given)
+
+
+def _drain(view: View, place: int, move: int, amount: int) -> None:
+    """Takes PP of a move from the Pokémon at `place` (gives, if negative)."""
+    width = len(MoveColumn)
+    start = view.place_move_ids(place)
+    for index in range(MOVES):
+        if view.ids[start + index] == move:
+            view.spend_pp(view.place_moves(place) + index * width, amount)
+    if not view.floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]:
+        row = view.active[place]
+        index = view.learn_move(row, move)
+        if index >= 0:
+            view.spend_pp(view.moves(row) + index * width, amount)
+
+
+# A side.
+
+
+def on_sidestart(view: View, parts: list[str]) -> None:
+    """`|-sidestart|p1: Player|move: Stealth Rock`."""
+    side = view.sides.get(parts[2][:2])
+    effect = effect_id(parts[3])
+    if side is None:
+        return
+    start = view.side_columns(side)
+    layered = SIDE_LAYERS.get(effect)
+    if layered is not None:
+        column, most = layered
+        view.floats[start + column] = min(1.0, view.floats[start + column] + 1 / most)
+        return
+    timed = SIDE_TIMED.get(effect)
+    if timed is None:
+        view.unknown[f"-sidestart: {effect}"] += 1
+        return
+    flag, turns, span, item = timed
+    if effect == "tailwind" and view.generation < 5:
+        span = 3
+    view.floats[start + flag] = 1.0
+    _count_down(view, start + turns, span, item, view.mover)
+
+
+def _count_down(view: View, column: int, span: int, item: str, setter: int) -> None:
+    """Starts a countdown of `span` turns, EXTENDED if the setter at that place is known to hold `item`."""
+    held = known = 0.0
+    if item and setter >= 0 and view.active[setter] >= 0:
+        row = view.active[setter]
+        known = view.floats[view.pokemon(row) + PokemonColumn.ITEM_KNOWN]
+        held = view.ids[view.pokemon_ids(row) + PokemonId.ITEM] == view.tables.dex.items[item]
+    if item and held:
+        view.start_timer(column, EXTENDED, -1)
+    else:
+        view.start_timer(column, span, -1, longer=0.0 if known or not item else EXTENDED - span)
+
+
+def on_sideend(view: View, parts: list[str]) -> None:
+    """`|-sideend|p1: Player|Reflect`."""
+    side = view.sides.get(parts[2][:2])
+    effect = effect_id(parts[3])
+    if side is None:
+        return
+    start = view.side_columns(side)
+    if effect in SIDE_LAYERS:
+        view.floats[start + SIDE_LAYERS[effect][0]] = 0.0
+    elif effect in SIDE_TIMED:
+        view.floats[start + SIDE_TIMED[effect][0]] = 0.0
+        view.stop_timer(start + SIDE_TIMED[effect][1])
+    else:
+        view.unknown[f"-sideend: {effect}"] += 1
+
+
+def on_swapsideconditions(view: View, parts: list[str]) -> None:
+    """`|-swapsideconditions`: Court Change."""
+    ours, theirs = view.side_columns(0), view.side_columns(1)
+    for column in dict.fromkeys(SWAPPED_BY_COURT_CHANGE):
+        one, other = ours + column, theirs + column
+        view.floats[one], view.floats[other] = view.floats[other], view.floats[one]
+        for table in (view.timers, view.longer):
+            first, second = table.pop(one, None), table.pop(other, None)
+            if second is not None:
+                table[one] = second
+            if first is not None:
+                table[other] = first
+
+
+# The field.
+
+
+def on_weather(view: View, parts: list[str]) -> None:
+    """`|-weather|RainDance|[from] ability: Drizzle|[of] p1a: Rex`, every turn with `[upkeep]`, `none` at its end."""
+    if len(parts) > 3 and parts[3] == "[upkeep]":
+        return
+    for index in range(FIELD + FieldColumn.SUN, FIELD + FieldColumn.STRONG_WINDS + 1):
+        view.floats[index] = 0.0
+    turns = FIELD + FieldColumn.WEATHER_TURNS
+    view.stop_timer(turns)
+    effect = effect_id(parts[2])
+    if effect == "none":
+        return
+    weather = WEATHERS.get(effect)
+    if weather is None:
+        view.unknown[f"-weather: {effect}"] += 1
+        return
+    column, span, item = weather
+    view.floats[FIELD + column] = 1.0
+    source, other = tags(parts, 3)
+    by_ability = source.startswith("ability: ")
+    reveal(view, source, view.row(other))
+    if span and not (by_ability and view.generation < 6):
+        _count_down(view, turns, span, item, view.place(other) if other else view.mover)
+
+
+def on_fieldstart(view: View, parts: list[str]) -> None:
+    """`|-fieldstart|move: Trick Room|[of] p1a: Rex`."""
+    effect = effect_id(parts[2])
+    source, other = tags(parts, 3)
+    reveal(view, source, view.row(other))
+    if effect in TERRAINS:
+        for column in TERRAINS.values():
+            view.floats[FIELD + column] = 0.0
+        view.floats[FIELD + TERRAINS[effect]] = 1.0
+        setter = view.place(other) if other else view.mover
+        _count_down(view, FIELD + FieldColumn.TERRAIN_TURNS, 5, "terrainextender", setter)
+    elif effect in ROOMS:
+        flag, turns = ROOMS[effect]
+        view.floats[FIELD + flag] = 1.0
+        view.start_timer(FIELD + turns, 5, -1)
+    else:
+        view.unknown[f"-fieldstart: {effect}"] += 1
+
+
+def on_fieldend(view: View, parts: list[str]) -> None:
+    """`|-fieldend|move: Trick Room`."""
+    effect = effect_id(parts[2])
+    if effect in TERRAINS:
+        view.floats[FIELD + TERRAINS[effect]] = 0.0
+        view.stop_timer(FIELD + FieldColumn.TERRAIN_TURNS)
+    elif effect in ROOMS:
+        flag, turns = ROOMS[effect]
+        view.floats[FIELD + flag] = 0.0
+        view.stop_timer(FIELD + turns)
+    else:
+        view.unknown[f"-fieldend: {effect}"] += 1
+
+
+def on_fieldactivate(view: View, parts: list[str]) -> None:
+    """`|-fieldactivate|move: Perish Song`: news, but for Fairy Lock, which holds everyone through the next turn."""
+    if effect_id(parts[2]) == "fairylock":
+        view.floats[FIELD + FieldColumn.FAIRY_LOCK] = 1.0
+        view.timers[FIELD + FieldColumn.FAIRY_LOCK] = -0.5
+
+
+# Time.
+
+
+def on_upkeep(view: View, parts: list[str]) -> None:
+    """`|upkeep`: the turn's end has been worked out, and everything that lasts has come one turn further."""
+    floats = view.floats
+    for column, step in list(view.timers.items()):
+        if step == 0.0:  # a row of protecting moves: gone unless renewed this turn
+            _end_protect_row(view, column)
+            continue
+        value = max(0.0, floats[column] + step)
+        if value < TURN / 2 and step < 0:
+            value = view.longer.pop(column, 0.0)
+            if not value:
+                del view.timers[column]
+        floats[column] = min(1.0, value)
+    for index in view.turn_flags:
+        floats[index] = 0.0
+    view.turn_flags.clear()
+    for row in view.active:
+        if row >= 0 and view.ids[view.pokemon_ids(row) + PokemonId.STATUS] == Status.TOXIC:
+            index = view.pokemon(row) + PokemonColumn.TOXIC_TURNS
+            floats[index] = min(15 * TURN, floats[index] + TURN)
+
+
+def _end_protect_row(view: View, column: int) -> None:
+    start = column - ActiveColumn.PROTECT_TURNS
+    guarded = (ActiveColumn.PROTECTED, ActiveColumn.ENDURING)
+    side = (start - view.place_columns(0)) // len(ActiveColumn) // SLOTS
+    if any(view.floats[start + flag] for flag in guarded):
+        return
+    if view.floats[view.side_columns(side) + SideColumn.SIDE_PROTECTED]:
+        return
+    view.floats[column] = 0.0
+    del view.timers[column]
+
+
+def on_turn(view: View, parts: list[str]) -> None:
+    """`|turn|7`."""
+    view.turn = int(parts[2])
+    view.floats[FIELD + FieldColumn.TURN] = min(1.0, view.turn / 100)
+    view.passing = -1
+    for place in range(ACTIVES):
+        if view.ids[view.place_ids(place)]:
+            index = view.place_columns(place) + ActiveColumn.ACTIVE_TURNS
+            view.floats[index] = min(1.0, view.floats[index] + 1 / TURN_SCALE)
+
+
+def on_gametype(view: View, parts: list[str]) -> None:
+    """`|gametype|doubles`."""
+    view.floats[FIELD + FieldColumn.DOUBLES] = float(parts[2] == "doubles")
+
+
+def on_win(view: View, parts: list[str]) -> None:
+    """`|win|Player`, and `tie`."""
+    view.ended = True
+    view.winner = parts[2] if parts[1] == "win" else None
+
+
+HANDLERS: dict[str, Handler] = {
+    "-start": on_start,
+    "-end": on_end,
+    "-singleturn": on_singleturn,
+    "-singlemove": on_singlemove,
+    "-activate": on_activate,
+    "-sidestart": on_sidestart,
+    "-sideend": on_sideend,
+    "-swapsideconditions": on_swapsideconditions,
+    "-weather": on_weather,
+    "-fieldstart": on_fieldstart,
+    "-fieldend": on_fieldend,
+    "-fieldactivate": on_fieldactivate,
+    "upkeep": on_upkeep,
+    "turn": on_turn,
+    "gametype": on_gametype,
+    "win": on_win,
+    "tie": on_win,
+}
+"""Handlers by kind of line."""

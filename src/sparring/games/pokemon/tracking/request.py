@@ -1,0 +1,246 @@
+"""What a request says: the own team exactly as it is, and what the own active Pokémon may do."""
+
+from array import array
+from typing import Any
+
+from sparring.games.pokemon.columns import (
+    MOVES,
+    PP_SCALE,
+    SLOTS,
+    STAT_SCALE,
+    TEAM,
+    ActiveColumn,
+    ActiveId,
+    FieldColumn,
+    MoveColumn,
+    PokemonColumn,
+    PokemonId,
+    SideColumn,
+)
+from sparring.games.pokemon.tracking.pokemon_lines import borrow_move
+from sparring.games.pokemon.tracking.tables import parse_condition
+from sparring.games.pokemon.tracking.view import FIELD, View
+
+_STATS = (
+    ("atk", int(PokemonColumn.STAT_ATK)),
+    ("def", int(PokemonColumn.STAT_DEF)),
+    ("spa", int(PokemonColumn.STAT_SPA)),
+    ("spd", int(PokemonColumn.STAT_SPD)),
+    ("spe", int(PokemonColumn.STAT_SPE)),
+)
+_RARE = ("details", "baseAbility", "moves", "stats", "teraType")
+_FIRST_ASKED, _END_ASKED = int(ActiveColumn.MUST_SWITCH), int(ActiveColumn.REVIVING) + 1
+_NOTHING_ASKED = array("f", bytes(4 * (_END_ASKED - _FIRST_ASKED)))
+# Plain integers where every decision passes: members of an enum cost more to reach.
+_KNOWN, _PP, _MAX_PP, _DISABLED = (
+    int(column) for column in (MoveColumn.KNOWN, MoveColumn.PP, MoveColumn.MAX_PP, MoveColumn.DISABLED)
+)
+_MOVE_WIDTH = len(MoveColumn)
+_GIMMICKS = (
+    ("trapped", int(ActiveColumn.TRAPPED)),
+    ("maybeTrapped", int(ActiveColumn.MAYBE_TRAPPED)),
+    ("canMegaEvo", int(ActiveColumn.CAN_MEGA)),
+    ("canMegaEvoX", int(ActiveColumn.CAN_MEGA)),
+    ("canMegaEvoY", int(ActiveColumn.CAN_MEGA)),
+    ("canUltraBurst", int(ActiveColumn.CAN_MEGA)),
+    ("canZMove", int(ActiveColumn.CAN_Z)),
+    ("canDynamax", int(ActiveColumn.CAN_DYNAMAX)),
+    ("canTerastallize", int(ActiveColumn.CAN_TERA)),
+)
+
+
+def apply_request(view: View, request: dict[str, Any]) -> None:
+    """Writes a parsed `|request|` into the view. The lines that came with it must have been read before."""
+    team: list[dict[str, Any]] = request["side"]["pokemon"][:TEAM]
+    order = _order(view, team)
+    preview = "teamPreview" in request
+    wrong = [
+        place
+        for place, entry in enumerate(team[:SLOTS])
+        if entry["active"] and view.active[place] != order[place] and not preview
+    ]
+    for place in wrong:
+        if view.active[place] >= 0:
+            view.entries[view.active[place]] = {}  # lines have written to it what was not its own
+    for row, entry in zip(order, team, strict=True):
+        if entry != view.entries[row]:
+            _write_entry(view, row, entry)
+    for place in wrong:
+        _correct_place(view, place, order[place])
+    if view.requests == 0:
+        view.floats[view.side_columns(0) + SideColumn.TEAM_SIZE] = len(team) / TEAM
+        view.count_fainted(0, 0)
+    view.requests += 1
+    field = view.floats
+    forced = request.get("forceSwitch")
+    field[FIELD + FieldColumn.PREVIEW] = float(preview)
+    field[FIELD + FieldColumn.FORCED] = float(forced is not None)
+    if preview:
+        return
+    actives = request.get("active") or ()
+    for place in range(SLOTS):
+        start = view.place_columns(place)
+        field[start + _FIRST_ASKED : start + _END_ASKED] = _NOTHING_ASKED
+        if place >= len(team):
+            continue
+        entry = team[place]
+        if not entry["active"]:
+            continue
+        if forced is not None and place < len(forced):
+            field[start + ActiveColumn.MUST_SWITCH] = float(forced[place])
+        if not view.ids[view.place_ids(place)]:
+            continue
+        if "ability" in entry:
+            view.ids[view.place_ids(place) + ActiveId.ABILITY] = view.tables.dex.abilities[entry["ability"]]
+        field[start + ActiveColumn.COMMANDING] = float(bool(entry.get("commanding")))
+        field[start + ActiveColumn.REVIVING] = float(bool(entry.get("reviving")))
+        asked = actives[place] if place < len(actives) else None
+        _write_moves(view, place, entry["moves"], asked)
+        if asked:
+            _write_asked(view, start, asked)
+            view.locked[place] = (
+                bool(asked.get("trapped")) and len(asked["moves"]) == 1 and "pp" not in asked["moves"][0]
+            )
+
+
+def _order(view: View, team: list[dict[str, Any]]) -> list[int]:
+    """The row of each Pokémon of the request, whose order changes with every switch."""
+    names = [entry["ident"][4:] for entry in team]
+    if view.requests == 0 and (view.turn <= 1 or not any(view.names[:TEAM])):
+        view.rows_by_name[0].clear()
+        for row, name in enumerate(names):
+            view.name_row(row, name)
+        view.team_order = list(range(len(team)))
+    elif [view.names[row] for row in view.team_order] != names or view.shared_names:
+        view.team_order = _match(view, names, team)
+        if len(team) < TEAM:
+            for row in range(TEAM):
+                start = view.pokemon(row)
+                if row not in view.team_order and view.floats[start + PokemonColumn.KNOWN]:
+                    view.floats[start + PokemonColumn.ABSENT] = 1.0
+    return view.team_order
+
+
+def _match(view: View, names: list[str], team: list[dict[str, Any]]) -> list[int]:
+    """Rows by name; where Pokémon share one, by what the last request said of them."""
+    order: list[int] = []
+    for name, entry in zip(names, team, strict=True):
+        free = [row for row in range(TEAM) if row not in order]
+        same = [row for row in free if view.names[row] == name]
+        if not same:
+            same = [row for row in free if not view.names[row]]
+            view.name_row(same[0], name)
+        if len(same) > 1:
+            same.sort(key=lambda row: _likeness(view.entries[row], entry), reverse=True)
+        order.append(same[0])
+    return order
+
+
+def _likeness(before: dict[str, Any], entry: dict[str, Any]) -> int:
+    """How much of a request's entry is as it was."""
+    return sum(before.get(key) == value for key, value in entry.items())
+
+
+def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
+    """One own Pokémon; what cannot change between requests is written only when they differ."""
+    before = view.entries[row]
+    view.entries[row] = entry
+    floats, ids, dex = view.floats, view.ids, view.tables.dex
+    start, numbers = view.pokemon(row), view.pokemon_ids(row)
+    condition = entry["condition"]
+    view.set_condition(row, condition)
+    fraction, most, _ = parse_condition(condition)
+    if most:
+        floats[start + PokemonColumn.MAX_HP] = most / STAT_SCALE
+    floats[start + PokemonColumn.FAINTED] = float(fraction == 0.0)
+    item = dex.items[entry["item"]]
+    if ids[numbers + PokemonId.ITEM] != item or not floats[start + PokemonColumn.ITEM_KNOWN]:
+        if item:
+            view.reveal_item(row, item)
+        else:
+            ids[numbers + PokemonId.ITEM] = 0
+            floats[start + PokemonColumn.ITEM_HELD] = 0.0
+        floats[start + PokemonColumn.ITEM_KNOWN] = 1.0
+    if all(before.get(key) == entry.get(key) for key in _RARE):
+        return
+    if before.get("details") != entry["details"]:
+        view.describe(row, entry["details"])
+    if view.generation > 2:
+        ids[numbers + PokemonId.ABILITY] = dex.abilities[entry["baseAbility"]]
+        floats[start + PokemonColumn.ABILITY_KNOWN] = 1.0
+    if "teraType" in entry:
+        ids[numbers + PokemonId.TERA_TYPE] = dex.types[entry["teraType"]]
+    for stat, column in _STATS:
+        floats[start + column] = entry["stats"][stat] / STAT_SCALE
+    place = view.active.index(row) if row in view.active else -1
+    borrowed = place >= 0 and (
+        floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]
+        or floats[view.place_columns(place) + ActiveColumn.MIMIC]
+    )
+    if place >= 0 and before.get("details") != entry["details"]:
+        seen = view.place_ids(place)
+        if ids[seen] and not borrowed and ids[seen + ActiveId.SPECIES] != ids[numbers + PokemonId.SPECIES]:
+            view.show_identity(place)
+    if not borrowed:
+        for index, name in enumerate(entry["moves"][:MOVES]):
+            move = view.tables.move(name)
+            if ids[view.move_ids(row) + index] != move:
+                view.write_move(row, index, move)
+
+
+def _correct_place(view: View, place: int, row: int) -> None:
+    """The own Pokémon at `place` is another than the lines showed: the own illusion. Effects stay, the name changes."""
+    view.vacate(place)
+    view.active[place] = row
+    if view.floats[view.pokemon(row) + PokemonColumn.FAINTED]:
+        return
+    view.floats[view.pokemon(row) + PokemonColumn.ACTIVE] = 1.0
+    view.floats[view.pokemon(row) + PokemonColumn.SEEN] = 1.0
+    view.show_identity(place)
+    view.show_moves(place)
+
+
+def _write_moves(view: View, place: int, names: list[str], asked: dict[str, Any] | None) -> None:
+    """The moves of the Pokémon at `place` in the order of its own list: a request for a locked move names only that."""
+    floats, ids, tables = view.floats, view.ids, view.tables
+    transformed = floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]
+    row = view.active[place]
+    at, own = view.place_moves(place), view.moves(row)
+    number_at, own_number = view.place_move_ids(place), view.move_ids(row)
+    listed = asked["moves"] if asked else None
+    whole = listed is not None and len(listed) == len(names) and "pp" in listed[0]
+    for index, name in enumerate(names[:MOVES]):
+        number = tables.move(name)
+        if ids[number_at] != number:
+            if transformed:
+                borrow_move(view, at, number)
+            ids[number_at] = number
+            floats[at + _KNOWN] = 1.0
+        if listed is None:
+            pass
+        elif whole:
+            move = listed[index]
+            most = move["maxpp"]
+            left = move["pp"] / most if most else 0.0
+            floats[at + _PP] = left
+            floats[at + _MAX_PP] = most / PP_SCALE
+            floats[at + _DISABLED] = 1.0 if move.get("disabled") else 0.0
+            if not transformed:
+                if ids[own_number] == number:
+                    floats[own + _PP] = left
+                    floats[own + _MAX_PP] = most / PP_SCALE
+                elif view.generation == 1:  # what was mimicked shares the PP of Mimic
+                    floats[own + _PP] = min(1.0, move["pp"] / (floats[own + _MAX_PP] * PP_SCALE))
+        else:
+            open_now = any(tables.move(move["id"]) == number for move in listed)
+            floats[at + _DISABLED] = float(not open_now and listed[0]["id"] != "fight")
+        at += _MOVE_WIDTH
+        own += _MOVE_WIDTH
+        number_at += 1
+        own_number += 1
+
+
+def _write_asked(view: View, start: int, asked: dict[str, Any]) -> None:
+    for key, column in _GIMMICKS:
+        if asked.get(key):
+            view.floats[start + column] = 1.0

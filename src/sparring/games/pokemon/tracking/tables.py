@@ -1,0 +1,118 @@
+"""What protocol text means in numbers: details, HP conditions, names, each worked out once and remembered."""
+
+from array import array
+from functools import cache, lru_cache
+
+from sparring.games.pokemon.columns import BASE_STAT_SCALE, MOVES, TEAM, Status
+from sparring.games.pokemon.dex import Dex, load_dex
+from sparring.games.pokemon.formats import to_id
+
+STATUSES: dict[str, int] = {
+    "brn": Status.BURN,
+    "par": Status.PARALYSIS,
+    "slp": Status.SLEEP,
+    "frz": Status.FREEZE,
+    "psn": Status.POISON,
+    "tox": Status.TOXIC,
+}
+"""Status numbers by Showdown id."""
+
+
+class Tables:
+    """A generation's dex in the shapes that a tracker reads number by number (plain Python, no array scalars)."""
+
+    def __init__(self, dex: Dex) -> None:
+        self.dex = dex
+        self.base_stats: list[array[float]] = [
+            array("f", (stats / BASE_STAT_SCALE).tolist()) for stats in dex.species_stats
+        ]
+        self.types: list[tuple[int, int]] = [(int(first), int(second)) for first, second in dex.species_types]
+        self.base_species: list[int] = dex.species_base.tolist()
+        self.only_ability: list[int] = [
+            first if dex.generation > 2 and not any(others) else 0 for first, *others in dex.species_abilities.tolist()
+        ]
+        """The ability of species that have but one."""
+        self.max_pp: list[int] = dex.move_pp.tolist()
+        self.base_pp: list[int] = [0, *(dex.raw["moves"][id]["pp"] for id in dex.moves.ids[1:])]
+        self.move_targets: list[int] = dex.move_target.tolist()
+        raw_moves = dex.raw["moves"]
+        self.borrowed: set[int] = {
+            dex.moves[id]
+            for id, move in raw_moves.items()
+            if move.get("isZ") or move.get("isMax") or id in ("struggle", "recharge")
+        }
+        """Moves that never belong to a Pokémon's own list."""
+        self.passing: set[int] = {dex.moves["batonpass"], dex.moves["shedtail"]}
+        self.pressure: int = dex.abilities["pressure"]
+        self.hidden_powers: set[int] = {number for id, number in dex.moves.numbers.items() if id.startswith("hiddenp")}
+        self.must_pressure: set[int] = {
+            dex.moves[id] for id, move in raw_moves.items() if "mustpressure" in move["flags"]
+        }
+        self.two_turn: set[int] = {dex.moves[id] for id, move in raw_moves.items() if "charge" in move["flags"]}
+        self._moves: dict[str, int] = {}
+        self._details: dict[str, tuple[int, float, float, float, int]] = {}
+
+    def move(self, name: str) -> int:
+        """The number of a move by protocol name or request id (`return102`, `hiddenpowerfire70`, `Z-Toxic`)."""
+        number = self._moves.get(name)
+        if number is None:
+            number = self.dex.moves[name] or self.dex.moves[name.rstrip("0123456789").removeprefix("Z-")]
+            self._moves[name] = number
+        return number
+
+    def details(self, text: str) -> tuple[int, float, float, float, int]:
+        """`Rotom-Wash, L84, M, shiny, tera:Water` as (species, level, male, female, tera type)."""
+        found = self._details.get(text)
+        if found is None:
+            name, *marks = text.split(", ")
+            level, male, female, tera = 100.0, 0.0, 0.0, 0
+            for mark in marks:
+                if mark == "M":
+                    male = 1.0
+                elif mark == "F":
+                    female = 1.0
+                elif mark.startswith("tera:"):
+                    tera = self.dex.types[mark[5:]]
+                elif mark[0] == "L" and mark[1:].isdigit():
+                    level = float(mark[1:])
+            found = (self.dex.species[name.removesuffix("-*")], level, male, female, tera)
+            self._details[text] = found
+        return found
+
+
+@cache
+def load_tables(generation: int) -> Tables:
+    """The tables of a generation, shared by all trackers."""
+    return Tables(load_dex(generation))
+
+
+@lru_cache(maxsize=65536)
+def parse_condition(text: str) -> tuple[float, int, int]:
+    """`214/300 par`, `57/100`, `24/48y slp` or `0 fnt` as (fraction left, maximum as written, status)."""
+    health, _, status = text.partition(" ")
+    if status == "fnt" or health == "0":
+        return 0.0, 0, 0
+    left, _, most = health.partition("/")
+    if not most:
+        most = "100"
+    maximum = int(most.rstrip("ygr"))
+    return float(left) / maximum, maximum, STATUSES.get(status, 0)
+
+
+@lru_cache(maxsize=65536)
+def effect_id(text: str) -> str:
+    """`move: Stealth Rock`, `ability: Flash Fire` or `Reflect` as a bare id."""
+    _, colon, name = text.partition(": ")
+    return to_id(name if colon else text)
+
+
+@lru_cache(maxsize=16384)
+def parse_sheet(packed: str) -> tuple[tuple[str, str, str, tuple[str, ...], str], ...]:
+    """A packed team of open team sheets as (species, item, ability, moves, tera type) a Pokémon."""
+    team = []
+    for one in packed.split("]")[:TEAM]:
+        name, species, item, ability, moves, *rest = one.split("|")
+        extras = rest[6].split(",") if len(rest) > 6 else []
+        tera = extras[5] if len(extras) > 5 else ""
+        team.append((species or name, item, ability, tuple(moves.split(",")[:MOVES]), tera))
+    return tuple(team)

@@ -1,0 +1,122 @@
+"""CURVE keys of a policy server that is reached over a network, and of its clients.
+
+`make_keys` writes two files: one stays with the server, the other goes to every machine that may ask. The
+connection is then encrypted, the client knows that it speaks with the right server, and the server answers
+nobody who has no client key.
+"""
+
+import ipaddress
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import zmq
+from zmq.auth.thread import ThreadAuthenticator
+
+from sparring.core import InputError
+from sparring.core.files import cannot_write
+
+
+class ServerKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="server"):
+    """What the server keeps secret, and whom it answers."""
+
+    public: str
+    secret: str
+    clients: list[str]
+
+
+class ClientKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="client"):
+    """What a client keeps secret, and whom it asks."""
+
+    server: str
+    public: str
+    secret: str
+
+
+K = TypeVar("K", ServerKey, ClientKey)
+
+
+def make_keys(folder: Path) -> tuple[Path, Path]:
+    """Writes `server.key` and `client.key` into `folder`, readable by their owner only; never replaces one."""
+    server_public, server_secret = (part.decode() for part in zmq.curve_keypair())
+    client_public, client_secret = (part.decode() for part in zmq.curve_keypair())
+    server = ServerKey(public=server_public, secret=server_secret, clients=[client_public])
+    client = ClientKey(server=server_public, public=client_public, secret=client_secret)
+    paths = folder / "server.key", folder / "client.key"
+    for path in paths:
+        if path.exists():
+            raise InputError(f"{path} exists already; delete it first if its clients may lose their access")
+    for path, key in zip(paths, (server, client), strict=True):
+        _write_secret(path, msgspec.json.format(msgspec.json.encode(key)))
+    return paths
+
+
+def read_server_key(path: Path) -> ServerKey:
+    """The key in `path`; raises `InputError` if it is not a server's."""
+    return _read(path, ServerKey)
+
+
+def read_client_key(path: Path) -> ClientKey:
+    """The key in `path`; raises `InputError` if it is not a client's."""
+    return _read(path, ClientKey)
+
+
+def secure_server(socket: "zmq.Socket[bytes]", key: ServerKey) -> ThreadAuthenticator:
+    """Makes `socket` answer only clients the key lists. Stop the returned authenticator after the socket is closed."""
+    authenticator = ThreadAuthenticator(socket.context)
+    authenticator.configure_curve_callback(domain="*", credentials_provider=_Listed(key.clients))
+    authenticator.start()
+    socket.curve_server = True
+    socket.curve_secretkey = key.secret.encode()
+    socket.curve_publickey = key.public.encode()
+    return authenticator
+
+
+def secure_client(socket: "zmq.Socket[bytes]", key: ClientKey) -> None:
+    """Makes `socket` speak only to the server the key names."""
+    socket.curve_serverkey = key.server.encode()
+    socket.curve_publickey = key.public.encode()
+    socket.curve_secretkey = key.secret.encode()
+
+
+def check_bind(host: str, key: ServerKey | None) -> None:
+    """Raises `InputError` if `host` can be reached from other machines and there is no key."""
+    if key is not None or host == "localhost":
+        return
+    try:
+        if ipaddress.ip_address(host.strip("[]")).is_loopback:
+            return
+    except ValueError:
+        pass
+    raise InputError(f"--bind {host}: other machines could reach it; make keys with `sparring keys` and give --key")
+
+
+class _Listed:
+    """Tells the authenticator which client keys are known."""
+
+    def __init__(self, clients: Iterable[str]) -> None:
+        self._clients = {client.encode() for client in clients}
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        return key in self._clients
+
+
+def _read(path: Path, kind: type[K]) -> K:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise InputError(f"{path}: not a {kind.__name__.removesuffix('Key').lower()} key: {error}") from error
+
+
+def _write_secret(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content + b"\n")
+    except OSError as error:
+        raise cannot_write(path, error) from error

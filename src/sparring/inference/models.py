@@ -1,0 +1,83 @@
+"""Where a served policy comes from: a checkpoint that may be read again, or a factory in the user's own code."""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from sparring.core import GameSpec, InputError
+from sparring.learn.checkpoint import load_checkpoint, locate_checkpoint
+
+Factory = Callable[[GameSpec], nn.Module]
+"""User code that builds a policy (see `sparring.policy`) for rows of a spec."""
+
+
+@dataclass
+class ModelSource:
+    """A named policy, and how to read it again."""
+
+    name: str
+    spec: GameSpec
+    policy: nn.Module
+    version: int
+    path: Path | None = None
+    """The checkpoint or run folder it was read from; None for a factory."""
+    _seen: tuple[int, int] = field(default=(0, 0))
+
+    @classmethod
+    def from_checkpoint(cls, name: str, path: Path) -> "ModelSource":
+        """The checkpoint in `path`, or the best (else newest) of a run folder."""
+        seen = _stamp(path)
+        checkpoint = load_checkpoint(path)
+        return cls(name, checkpoint.spec, checkpoint.policy(checkpoint.spec), checkpoint.version, path, seen)
+
+    @classmethod
+    def from_factory(cls, name: str, factory: str, spec: GameSpec) -> "ModelSource":
+        """What `package.module:function` builds for `spec`."""
+        return cls(name, spec, load_factory(factory)(spec), 0)
+
+    def changed(self) -> bool:
+        """Whether the folder holds another checkpoint than the one read last."""
+        if self.path is None:
+            return False
+        try:
+            return _stamp(self.path) != self._seen
+        except (InputError, OSError):
+            return False  # between the old one's removal and the new one's arrival
+
+    def read_again(self) -> tuple[Mapping[str, Tensor], int]:
+        """Weights and version of what the folder holds now; raises `InputError` if they do not fit the policy."""
+        if self.path is None:
+            raise InputError(f"model {self.name} comes from a factory and cannot be read again")
+        self._seen = _stamp(self.path)
+        checkpoint = load_checkpoint(self.path)
+        if checkpoint.spec != self.spec:
+            raise InputError(f"{self.path} now holds a checkpoint for another game or other settings")
+        mine = {key: tensor.shape for key, tensor in self.policy.state_dict().items()}
+        if {key: tensor.shape for key, tensor in checkpoint.weights.items()} != mine:
+            raise InputError(f"{self.path} now holds a network of another size; start a new server for it")
+        return checkpoint.weights, checkpoint.version
+
+
+def load_factory(text: str) -> Factory:
+    """The callable that `package.module:function` names, importable from here or the present folder."""
+    module, _, attribute = text.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        factory: Factory = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"{text}: cannot import it: {error}") from error
+    if not callable(factory):
+        raise InputError(f"{text}: not a function that builds a policy")
+    return factory
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Changes whenever the checkpoint in `path` is replaced."""
+    about = locate_checkpoint(path)
+    status = (about / "policy.json").stat()
+    return status.st_mtime_ns, status.st_ino

@@ -1,0 +1,295 @@
+"""The policy server's wire format, version 1: a small msgpack header, then raw array frames. No pickle.
+
+A message is a ZMQ multipart: frame 0 is one of the headers below, tagged by `type`; the frames after it are
+arrays, little-endian and C-ordered, whose dtypes and shapes follow from the game spec exchanged at hello.
+docs/policy-server.md is the same in prose.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from sparring.core import Answers, Array, Decisions, GameSpec
+from sparring.core.episodes import pack_mask, unpack_mask
+
+PROTOCOL = 1
+"""Raised with every change that an older client or server would misread."""
+
+Count = Annotated[int, Meta(ge=0, le=2**62)]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class ProtocolError(Exception):
+    """A message that cannot be read; its sender is told why."""
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+    """What all headers share."""
+
+
+class Hello(_Header, frozen=True, tag="hello"):
+    """Client: I play `model` at a game that looks like `spec`. Answered by `Welcome` or `Refused`."""
+
+    protocol: Count
+    model: Name
+    spec: dict[str, Any]
+    slots: Annotated[int, Meta(ge=1)]
+    """Memory slots it numbers 0 to slots - 1: matches * seats."""
+    in_flight: Annotated[int, Meta(ge=1)] = 1
+    """Requests it may have unanswered at the same time."""
+
+
+class Ask(_Header, frozen=True, tag="ask"):
+    """Client: answer these rows. Frames: `ASK_FRAMES`, then one a field of the observation in the spec's order."""
+
+    session: Count
+    sequence: Count
+    """0, 1, 2, ... within a session; a repeated one is answered again and not acted on again."""
+    rows: Annotated[int, Meta(ge=1)]
+    temperature: Annotated[float, Meta(ge=0, le=1e6)] = 1.0
+    policy: bool = False
+    """Whether to send the whole distribution back."""
+    waited: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
+    """Seconds the client waited for the answer before this one: the round trip, for the statistics."""
+
+
+class Bye(_Header, frozen=True, tag="bye"):
+    """Client: forget me. Not answered."""
+
+    session: Count
+
+
+class Status(_Header, frozen=True, tag="status"):
+    """Anyone: how are you? Answered by `Report`."""
+
+
+class Reload(_Header, frozen=True, tag="reload"):
+    """Anyone: read `model` again from where it came from. Answered by `Reloaded` or `Refused`."""
+
+    model: Name
+
+
+class Welcome(_Header, frozen=True, tag="welcome"):
+    """Server: go ahead."""
+
+    session: Count
+    version: int
+    rows: int
+    """Most rows a request may have."""
+    memory: bool
+    """Whether the model carries memory."""
+
+
+class Answer(_Header, frozen=True, tag="answer"):
+    """Server: frames are action `int32[k]`, log_prob `float32[k]`, value `float32[k]`, and policy if asked for."""
+
+    session: Count
+    sequence: Count
+    version: int
+    lost: int = 0
+    """Rows in the middle of a match whose memory the server no longer had, and which started anew."""
+
+
+class Refused(_Header, frozen=True, tag="refused"):
+    """Server: no, and why. With a sequence it answers that request for good."""
+
+    reason: str
+    sequence: int | None = None
+
+
+class Unknown(_Header, frozen=True, tag="unknown"):
+    """Server: I know no such session (I was restarted, or you were silent for long); say hello again."""
+
+    session: Count
+
+
+class Probe(_Header, frozen=True, tag="probe"):
+    """Server: only sent to learn whether the client's connection still stands. Not answered."""
+
+
+class ModelReport(_Header, frozen=True, tag="model"):
+    """Statistics of one model since the server's start; latencies are round trips of the last requests, in seconds."""
+
+    version: int
+    game: str
+    sessions: int
+    slots_used: int
+    slots: int
+    requests: int
+    rows: int
+    forwards: int
+    mean_batch: float
+    forward_seconds: float
+    p50: float
+    p95: float
+    p99: float
+    queue: int
+    """Rows that wait now."""
+    repeated: int
+    """Requests that came a second time and got their stored answer."""
+    lost: int
+    failed: int
+    """Requests the model raised an error on."""
+
+
+class Report(_Header, frozen=True, tag="report"):
+    """Server: I am well, and this is what I have done."""
+
+    protocol: int
+    uptime: float
+    requests_per_second: float
+    """Over the last ten seconds or so."""
+    refused: int
+    """Messages that could not be read or were not allowed."""
+    models: dict[str, ModelReport]
+
+
+class Reloaded(_Header, frozen=True, tag="reloaded"):
+    """Server: `model` now has this version."""
+
+    model: str
+    version: int
+
+
+FromClient = Hello | Ask | Bye | Status | Reload
+FromServer = Welcome | Answer | Refused | Unknown | Probe | Report | Reloaded
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_client = msgspec.msgpack.Decoder(FromClient).decode
+_decode_server = msgspec.msgpack.Decoder(FromServer).decode
+
+
+def encode(header: FromClient | FromServer) -> bytes:
+    """The header's frame."""
+    return _encode(header)
+
+
+def read_client(frame: bytes) -> FromClient:
+    """A header that a client sent; raises `ProtocolError`."""
+    try:
+        header: FromClient = _decode_client(frame)
+    except (msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError) as error:
+        raise ProtocolError(f"not a header of protocol {PROTOCOL}: {error}") from None
+    return header
+
+
+def read_server(frame: bytes) -> FromServer:
+    """A header that the server sent; raises `ProtocolError`."""
+    try:
+        header: FromServer = _decode_server(frame)
+    except (msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError) as error:
+        raise ProtocolError(f"not a header of protocol {PROTOCOL}: {error}") from None
+    return header
+
+
+ASK_FRAMES = ("ended", "slot", "first", "uniform", "legal")
+"""`int32[e]` slots whose match has ended; `int32[k]`; `bool[k]`; `float32[k]` draws; `uint8[k, ceil(actions / 8)]`."""
+
+
+class RowLayout:
+    """The frames of requests and answers about one game: how to write, check and read them."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        self.spec = spec
+        self.mask_bytes = -(-spec.actions // 8)
+        self._fields = [(name, np.dtype(f.dtype), f.shape, f.nbytes) for name, f in spec.observation.items()]
+        self.frames = len(ASK_FRAMES) + len(self._fields)
+        self.row_bytes = 9 + self.mask_bytes + sum(size for *_, size in self._fields)
+
+    def write_ask(self, decisions: Decisions, uniform: NDArray[np.float32], ended: NDArray[np.int32]) -> list[bytes]:
+        """The frames of a request, copied out of the arena's buffers."""
+        slot = decisions.slots(self.spec).astype(np.int32)
+        observation = decisions.observation
+        return [
+            ended.tobytes(),
+            slot.tobytes(),
+            decisions.first.tobytes(),
+            uniform.tobytes(),
+            pack_mask(decisions.legal).tobytes(),
+            *(observation[name].tobytes() for name, *_ in self._fields),
+        ]
+
+    def read_ask(self, frames: Sequence[bytes], rows: int, slots: int) -> "AskedRows":
+        """The arrays of a request of a client with `slots` slots; raises `ProtocolError` at the first bad one."""
+        if len(frames) != self.frames:
+            raise ProtocolError(f"a request has {self.frames} array frames, not {len(frames)}")
+        if len(frames[0]) % 4 or len(frames[0]) > 4 * slots:
+            raise ProtocolError("frame ended: not int32, or more than there are slots")
+        sizes = (4, 1, 4, self.mask_bytes, *(size for *_, size in self._fields))
+        if [len(frame) for frame in frames[1:]] != [size * rows for size in sizes]:
+            raise ProtocolError(f"frames have {[len(f) for f in frames[1:]]} bytes; {rows} rows need {sizes} each")
+        ended = np.frombuffer(frames[0], np.int32)
+        slot = np.frombuffer(frames[1], np.int32)
+        first = np.frombuffer(frames[2], np.uint8)
+        uniform = np.frombuffer(frames[3], np.float32)
+        packed = np.frombuffer(frames[4], np.uint8).reshape(rows, self.mask_bytes)
+        if slot.min() < 0 or slot.max() >= slots or len(np.unique(slot)) != rows:
+            raise ProtocolError(f"frame slot: numbers must lie in 0..{slots - 1}, each once")
+        if len(ended) and (ended.min() < 0 or ended.max() >= slots):
+            raise ProtocolError(f"frame ended: numbers must lie in 0..{slots - 1}")
+        if first.max() > 1:
+            raise ProtocolError("frame first: must be 0 or 1")
+        if not (uniform.min() >= 0 and uniform.max() < 1):
+            raise ProtocolError("frame uniform: must lie in [0, 1)")
+        legal = unpack_mask(packed, self.spec.actions)
+        if not legal.any(axis=1).all():
+            raise ProtocolError("frame legal: a row has no legal action")
+        observation = {
+            name: np.frombuffer(frame, dtype).reshape(rows, *shape)
+            for (name, dtype, shape, _), frame in zip(self._fields, frames[len(ASK_FRAMES) :], strict=True)
+        }
+        return AskedRows(
+            ended=ended, slot=slot, first=first.view(np.bool_), uniform=uniform, legal=legal, observation=observation
+        )
+
+    def read_answer(self, frames: Sequence[bytes], rows: int, *, policy: bool) -> Answers:
+        """The arrays of an answer; raises `ProtocolError` if they have the wrong size."""
+        sizes = [4 * rows] * 3 + [4 * rows * self.spec.actions] * policy
+        if [len(frame) for frame in frames] != sizes:
+            raise ProtocolError(f"an answer to {rows} rows has frames of {[len(f) for f in frames]} bytes")
+        return Answers(
+            action=np.frombuffer(frames[0], np.int32),
+            log_prob=np.frombuffer(frames[1], np.float32),
+            value=np.frombuffer(frames[2], np.float32),
+            policy=np.frombuffer(frames[3], np.float32).reshape(rows, -1) if policy else None,
+        )
+
+
+class AskedRows(msgspec.Struct, frozen=True, kw_only=True):
+    """The arrays of one request, views into its frames."""
+
+    ended: NDArray[np.int32]
+    slot: NDArray[np.int32]
+    first: NDArray[np.bool_]
+    uniform: NDArray[np.float32]
+    legal: NDArray[np.bool_]
+    observation: Mapping[str, Array]
+
+
+def write_answer(answers: Answers, rows: slice, *, policy: bool) -> list[bytes]:
+    """The frames of the answer to `rows` of a batch."""
+    parts = [answers.action, answers.log_prob, answers.value, answers.policy if policy else None]
+    return [part[rows].tobytes() for part in parts if part is not None]
+
+
+def misfit(served: GameSpec, asked: GameSpec) -> str | None:
+    """Why rows of `asked` do not have the shape of `served`, or None."""
+    if asked.game != served.game:
+        return f"the model plays {served.game}, not {asked.game}"
+    for what in ("seats", "actions"):
+        if getattr(asked, what) != getattr(served, what):
+            return f"the model's {served.game} has {getattr(served, what)} {what}, yours {getattr(asked, what)}"
+    if list(asked.observation) != list(served.observation):
+        return f"the model observes {list(served.observation)}, you send {list(asked.observation)}"
+    for name, field in served.observation.items():
+        yours = asked.observation[name]
+        if (yours.shape, np.dtype(yours.dtype)) != (field.shape, np.dtype(field.dtype)):
+            return (
+                f"the model's observation {name} is {field.dtype}{list(field.shape)}, "
+                f"yours {yours.dtype}{list(yours.shape)}"
+            )
+    return None

@@ -1,0 +1,41 @@
+"""Seating a search: a policy of an inference engine, and the forward model of its game, joined to a player."""
+
+from sparring.core import ForwardModel, GameSpec, InputError, load_game
+from sparring.inference import InferenceEngine
+from sparring.search.evaluator import Evaluator, Symmetric
+from sparring.search.player import PlaySettings, SearchPlayer, SearchSettings
+
+
+def forward_model(spec: GameSpec) -> ForwardModel:
+    """The forward model of the game that `spec` describes; raises `InputError` if it has none."""
+    model = load_game(spec.game).model(spec)
+    if model is None:
+        raise InputError(f"{spec.game} has no forward model, so nothing can be searched in it")
+    return model
+
+
+def search_player(
+    engine: InferenceEngine,
+    policy: str,
+    search: SearchSettings,
+    *,
+    play: PlaySettings,
+    seed: int,
+    symmetry: bool = False,
+    cache: int = 1 << 16,
+) -> SearchPlayer:
+    """A player for the arena that `engine` has slots for, asking the policy called `policy`."""
+    spec = engine.spec
+    model = forward_model(spec)
+    if symmetry and not isinstance(model, Symmetric):
+        raise InputError(f"symmetry = true: {spec.game} has no mirror images; only false is allowed")
+    evaluator = Evaluator(
+        model,
+        lambda observation, legal: engine.evaluate(policy, observation, legal),
+        actions=spec.actions,
+        cache=cache,
+        symmetry=symmetry,
+        version=lambda: engine.policies[policy],
+    )
+    matches = engine.slots // spec.seats
+    return SearchPlayer(evaluator, search, play=play, matches=matches, seats=spec.seats, seed=seed)

@@ -1,0 +1,121 @@
+"""The mask is the engine's: random battles in which Showdown judges what the mask says at every decision."""
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from sparring.core import InputError
+from sparring.games.pokemon.actions import ActionSpace, TeamSlots, action_space
+from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.setup import Installation, installation
+from tests.games.pokemon.oracle import Oracle
+from tests.games.pokemon.scenarios import grammar
+
+FAMILIES = [
+    "gen1randombattle",
+    "gen2randombattle",
+    "gen3randombattle",
+    "gen4randombattle",
+    "gen5randombattle",
+    "gen6randombattle",
+    "gen7randombattle",
+    "gen7letsgorandombattle",
+    "gen8randombattle",
+    "gen9randombattle",
+    "gen9randomdoublesbattle",
+]
+PREVIEWED = {
+    "gen9vgc2025regi": "gen9randomdoublesbattle",
+    "gen9doublesou": "gen9randomdoublesbattle",
+    "gen9ou": "gen9randombattle",
+    "gen9bssregi": "gen9randombattle",
+    "gen8doublesou": "gen8randombattle",
+    "gen7doublesou": "gen7randombattle",
+    "gen9nationaldexdoubles": "gen7randombattle",
+}
+"""Formats with teams, and the random format whose teams are played in them."""
+
+
+@pytest.fixture(scope="module")
+def found() -> Installation:
+    try:
+        return installation()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+def play(found: Installation, format_id: str, *, battles: int, sample: int, teams: str | None = None) -> Counter[str]:
+    """Random battles; every legal choice is judged, and `sample` of everything a side could write."""
+    space = action_space(find_format(format_id))
+    everything = grammar(space.gimmicks, space.active)
+    rng = random.Random(format_id)
+    seen: Counter[str] = Counter()
+    with Oracle(found.modules.parent, found.node) as oracle:
+        for battle in range(battles):
+            seed = rng.randrange(1, 60_000)
+            state = oracle.start(format_id, seed, oracle.teams(teams, seed) if teams else None)
+            slots = (TeamSlots(), TeamSlots())
+            while not state["ended"] and state["turn"] < 300:
+                chosen: list[str | None] = [None, None]
+                for side, request in enumerate(state["requests"]):
+                    if request is None:
+                        continue
+                    order = slots[side].order(request)
+                    legal = legal_choices(space, request, order)
+                    others = [] if "teamPreview" in request else rng.sample(everything, min(sample, len(everything)))
+                    check(legal, others, oracle.judge(side, legal + others), f"{format_id} battle {battle}", seen)
+                    chosen[side] = rng.choice(legal)
+                state = oracle.choose(*chosen)
+                for error in state["errors"]:
+                    assert "Invalid" not in error, (chosen, error)
+                    seen["hidden refusals"] += bool(error)
+            seen["battles"] += 1
+    return seen
+
+
+def legal_choices(space: ActionSpace, request: dict[str, object], order: list[int]) -> list[str]:
+    row = np.zeros(space.actions, np.bool_)
+    space.mask(request, order, row)
+    legal = [space.choice(request, order, int(action)) for action in np.flatnonzero(row)]
+    assert legal, request
+    assert len(set(legal)) == len(legal)
+    return legal
+
+
+def check(legal: list[str], others: list[str], verdicts: list[tuple[str, str]], where: str, seen: Counter[str]) -> None:
+    understood = set()
+    for choice, (verdict, what) in zip(legal, verdicts, strict=False):
+        assert verdict != "invalid", f"{where}: Showdown refuses {choice!r}, which the mask allows"
+        seen["legal"] += 1
+        if verdict == "ok":
+            understood.add(what)
+    for choice, (verdict, what) in zip(others, verdicts[len(legal) :], strict=True):
+        assert verdict != "ok" or what in understood, f"{where}: Showdown takes {choice!r}, which the mask forbids"
+        seen[f"others {verdict}"] += 1
+
+
+@pytest.mark.parametrize("format_id", ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle"])
+def test_the_mask_is_showdowns_in_a_few_battles(found: Installation, format_id: str) -> None:
+    seen = play(found, format_id, battles=2, sample=100)
+    assert seen["legal"] > 200
+    assert seen["others invalid"] > 500
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("format_id", FAMILIES)
+def test_the_mask_is_showdowns(found: Installation, format_id: str) -> None:
+    seen = play(found, format_id, battles=60, sample=200)
+    print(format_id, dict(seen))
+    assert seen["battles"] == 60
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("format_id", PREVIEWED)
+def test_the_mask_is_showdowns_with_team_preview(found: Installation, format_id: str) -> None:
+    seen = play(found, format_id, battles=40, sample=200, teams=PREVIEWED[format_id])
+    print(format_id, dict(seen))
+    assert seen["battles"] == 40

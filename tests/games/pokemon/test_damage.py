@@ -1,0 +1,153 @@
+"""The damage formula against @smogon/calc, and the estimate of whole observation rows."""
+
+import numpy as np
+import pytest
+
+from sparring.core import InputError
+from sparring.games.pokemon.columns import (
+    LEVEL_SCALE,
+    SLOTS,
+    STAT_SCALE,
+    TEAM,
+    ActiveColumn,
+    ActiveId,
+    FieldColumn,
+    PokemonColumn,
+    PokemonId,
+    SideColumn,
+)
+from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
+from sparring.games.pokemon.dex import load_dex
+from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.setup import Installation, installation
+from tests.games.pokemon.matchups import Matchups, smogon
+
+
+@pytest.fixture(scope="module")
+def found() -> Installation:
+    try:
+        return installation()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("generation", range(1, 10))
+def test_the_formula_agrees_with_smogons_calculator(found: Installation, generation: int) -> None:
+    """Mean damage of 1,500 random match-ups: half are exact, 95% within 4%, and immunities agree."""
+    draw = Matchups(generation, seed=generation)
+    matches = [draw.draw() for _ in range(1500)]
+    errors, disagree = [], 0
+    for match, said in zip(matches, smogon(found, matches), strict=True):
+        if said is None:
+            continue
+        low, high, hits = draw.kernel(match)
+        ours, theirs = (low + high) / 2 * (said[2] / hits if hits > 1 else 1.0), (said[0] + said[1]) / 2
+        if (ours == 0) != (theirs == 0):
+            disagree += 1
+        elif theirs > 0:
+            errors.append(abs(ours - theirs) / max(theirs, 1.0))
+    median, most = np.quantile(errors, [0.5, 0.95])
+    print(
+        f"gen {generation}: {len(errors)} match-ups, median {median:.4f}, 95% {most:.4f}, {disagree} immunities differ"
+    )
+    assert len(errors) > 1000
+    assert median < 0.005
+    assert most < 0.04
+    assert disagree <= 8
+
+
+class Scene:
+    """One observation row, set by name."""
+
+    def __init__(self, format_id: str) -> None:
+        self.format = find_format(format_id)
+        self.dex = load_dex(self.format.generation)
+        self.rows = ObservationRows(2)
+        self.fields = self.rows.first(1)
+        self.fields["field"][0, FieldColumn.DOUBLES] = self.format.active == 2
+
+    def put(self, row: int, species: str, *, moves: tuple[str, ...] = (), place: int = -1, stat: int = 0) -> None:
+        number = self.dex.species[species]
+        ids, numbers = self.fields["pokemon_ids"][0, row], self.fields["pokemon"][0, row]
+        ids[PokemonId.SPECIES] = number
+        ids[[PokemonId.TYPE_1, PokemonId.TYPE_2]] = self.dex.species_types[number]
+        numbers[[PokemonColumn.KNOWN, PokemonColumn.HP]] = 1.0
+        numbers[PokemonColumn.LEVEL] = 100 / LEVEL_SCALE
+        if stat:
+            numbers[PokemonColumn.STAT_ATK : PokemonColumn.STAT_SPE + 1] = stat / STAT_SCALE
+            numbers[PokemonColumn.MAX_HP] = stat / STAT_SCALE
+        known = [self.dex.moves[move] for move in moves]
+        self.fields["move_ids"][0, row, : len(known)] = known
+        if place >= 0:
+            self.fields["active_ids"][0, place, ActiveId.POKEMON] = row + 1
+            self.fields["active_ids"][0, place, ActiveId.SPECIES] = number
+            self.fields["active_ids"][0, place, [ActiveId.TYPE_1, ActiveId.TYPE_2]] = self.dex.species_types[number]
+            self.fields["active"][0, place, ActiveColumn.PRESENT] = 1
+            self.fields["active_move_ids"][0, place, : len(known)] = known
+
+    def estimate(self) -> dict[str, np.ndarray]:
+        out = {name: field.zeros(2) for name, field in DAMAGE_FIELDS.items()}
+        DamageEstimate(self.format).write(self.fields, out)
+        return {name: array[0] for name, array in out.items()}
+
+
+FOE = TEAM
+
+
+def test_own_and_foe_moves_are_estimated_both_ways(found: Installation) -> None:
+    scene = Scene("gen9randombattle")
+    scene.put(0, "Pikachu", moves=("thunderbolt", "surf", "growl"), place=0, stat=250)
+    scene.put(3, "Dugtrio", moves=("earthquake",), stat=300)
+    scene.put(FOE, "Gyarados", moves=("waterfall", "earthquake"), place=SLOTS)
+    seen = scene.estimate()
+    assert seen["damage"][0, 0, 0] > 4 * seen["damage"][0, 1, 0] > 0
+    assert seen["damage"][0, 2, 0] == 0
+    assert seen["damage"][3, 0, 0] == 0, "Ground does not reach a Flying type"
+    assert seen["damage_back"][0, 1, 0] > seen["damage_back"][0, 0, 0] > 0
+    assert seen["damage"][:, :, 1].sum() == 0, "the second place is empty in singles"
+    assert seen["damage"][1].sum() == 0, "there is no Pokémon in row 1"
+
+
+def test_a_weak_target_is_a_sure_ko_and_accuracy_counts(found: Installation) -> None:
+    scene = Scene("gen9randombattle")
+    scene.put(0, "Mewtwo", moves=("psychic", "focusblast", "tackle"), place=0, stat=400)
+    scene.put(FOE, "Machop", place=SLOTS)
+    scene.fields["pokemon"][0, FOE, PokemonColumn.HP] = 0.3
+    seen = scene.estimate()
+    assert seen["ko"][0, 0, 0] == 1.0
+    assert seen["ko"][0, 1, 0] == pytest.approx(0.7)
+
+
+def test_boosts_screens_and_weather_show(found: Installation) -> None:
+    scene = Scene("gen9randombattle")
+    scene.put(0, "Charizard", moves=("flamethrower",), place=0, stat=250)
+    scene.put(FOE, "Snorlax", place=SLOTS)
+    plain = scene.estimate()["damage"][0, 0, 0]
+    scene.fields["active"][0, 0, ActiveColumn.BOOST_SPA] = 2 / 6
+    assert scene.estimate()["damage"][0, 0, 0] == pytest.approx(2 * plain, rel=0.03)
+    scene.fields["side"][0, 1, SideColumn.LIGHT_SCREEN] = 1
+    assert scene.estimate()["damage"][0, 0, 0] == pytest.approx(plain, rel=0.03)
+    scene.fields["field"][0, FieldColumn.SUN] = 1
+    assert scene.estimate()["damage"][0, 0, 0] == pytest.approx(1.5 * plain, rel=0.03)
+
+
+def test_speed_order_and_trick_room(found: Installation) -> None:
+    scene = Scene("gen9randombattle")
+    scene.put(0, "Electrode", place=0)
+    scene.put(1, "Shuckle")
+    scene.put(FOE, "Snorlax", place=SLOTS)
+    assert scene.estimate()["faster"][:2, 0].tolist() == [1.0, 0.0]
+    scene.fields["field"][0, FieldColumn.TRICK_ROOM] = 1
+    assert scene.estimate()["faster"][:2, 0].tolist() == [0.0, 1.0]
+
+
+def test_a_spread_move_is_weaker_against_two(found: Installation) -> None:
+    scene = Scene("gen9randomdoublesbattle")
+    scene.put(0, "Garchomp", moves=("rockslide",), place=0, stat=300)
+    scene.put(FOE, "Snorlax", place=SLOTS)
+    alone = scene.estimate()["damage"][0, 0, 0]
+    scene.put(FOE + 1, "Blissey", place=SLOTS + 1)
+    seen = scene.estimate()["damage"][0, 0]
+    assert seen[0] == pytest.approx(0.75 * alone, rel=0.03)
+    assert seen[1] > 0
