@@ -13,7 +13,9 @@ from sparring.core.settings import apply_overrides, convert
 from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
 from sparring.learn.alphazero import AlphaZeroSettings
+from sparring.learn.magnet import MagnetSettings
 from sparring.learn.ppo import PpoSettings
+from sparring.learn.rnad import RnadSettings
 
 Count = Annotated[int, Meta(ge=1)]
 NotNegative = Annotated[int, Meta(ge=0)]
@@ -44,7 +46,7 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The game's rule options."""
     network: dict[str, Any] = {}
     """The network's size options."""
-    learner: PpoSettings | AlphaZeroSettings
+    learner: PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings
     init: str | None = None
     """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
     decisions: Count = 1_000_000

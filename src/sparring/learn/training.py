@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
-from sparring.core import Adaptive, Array, Game, GameSpec, InputError, Resumable
+from sparring.core import Adaptive, Array, Game, GameSpec, InputError, Resumable, Solvable
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import Score, built_in, evaluate
@@ -61,7 +62,7 @@ def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[
                 values = training.advance()
                 if config.evaluation.every and training.update % config.evaluation.every == 0:
                     scores = training.rate()
-                    values |= {f"win_rate/{name}": score.rate for name, score in scores.items()}
+                    values |= {f"win_rate/{name}": score.rate for name, score in scores.items()} | training.solve()
                     training.keep_best(folder, scores)
                 training.adapt(values)
                 metrics.write(training.update, values)
@@ -115,7 +116,7 @@ class Training:
             compiled=config.compiled,
             say=say,
         )
-        self.engine.add(POLICY, self._copy_policy())
+        self.engine.add(POLICY, self._copy_policy(policy))
         self.arena = game.arena(self._settings, matches=config.matches, seed=config.seed)
         self.player = self.algorithm.player(self.engine, POLICY)
         self.collector = Collector(
@@ -186,16 +187,20 @@ class Training:
                 arena = self._game.arena(self._settings, matches=min(settings.matches, self._config.matches), seed=seed)
                 if isinstance(arena, Adaptive) and isinstance(self.arena, Adaptive):
                     arena.stand_at(self.arena.standing())
-                engine = InferenceEngine(
-                    self.spec, slots=arena.matches * self.spec.seats, device=self._device, seed=seed
-                )
-                engine.add(POLICY, self._copy_policy())
+                player = self._rated_player(arena.matches, seed=seed)
                 opponent = built_in(self._game, self.spec, name, seed=seed)
                 try:
-                    scores[name] = evaluate(NetworkPlayer(engine, POLICY), opponent, arena, matches=settings.matches)
+                    scores[name] = evaluate(player, opponent, arena, matches=settings.matches)
                 finally:
                     arena.close()
         return scores
+
+    def solve(self) -> dict[str, float]:
+        """Exact figures of the present policy, where the game can be solved."""
+        if not isinstance(self._game, Solvable):
+            return {}
+        with self._stages.time("evaluate"):
+            return {"nash_conv": self._game.nash_conv(self._settings, lambda n: self._rated_player(n, seed=0))}
 
     def _publish(self) -> dict[str, float]:
         """Hands the new weights to self-play: at once, or where there is a gate when they beat the present ones."""
@@ -208,8 +213,8 @@ class Training:
             seed = self._config.seed + 7_000_003 * self.update
             arena = self._game.arena(self._settings, matches=min(gate.matches, self._config.matches), seed=seed)
             engine = InferenceEngine(self.spec, slots=arena.matches * self.spec.seats, device=self._device, seed=seed)
-            engine.add("new", self._copy_policy())
-            engine.add("best", self._copy_policy())
+            engine.add("new", self._copy_policy(self.algorithm.learner.policy))
+            engine.add("best", self._copy_policy(self.algorithm.learner.policy))
             engine.swap("best", self.engine.weights(POLICY), version=0)
             players = [self.algorithm.player(engine, name) for name in ("new", "best")]
             score = evaluate(players[0], players[1], arena, matches=gate.matches)
@@ -233,7 +238,7 @@ class Training:
             spec=self.spec,
             network=self._config.network,
             version=self.update,
-            weights=self.algorithm.learner.policy.state_dict(),
+            weights=self._deployed().state_dict(),
             about={"decisions": self.decisions, "win_rates": dict(win_rates)},
         )
 
@@ -304,9 +309,19 @@ class Training:
         except InputError as error:
             raise InputError(f"init = {path}: {error}") from error
 
-    def _copy_policy(self) -> Any:
+    def _deployed(self) -> nn.Module:
+        """The policy that is rated and saved."""
+        return self.algorithm.deployed or self.algorithm.learner.policy
+
+    def _rated_player(self, matches: int, *, seed: int) -> NetworkPlayer:
+        """The policy as it is rated, with room for `matches` matches."""
+        engine = InferenceEngine(self.spec, slots=matches * self.spec.seats, device=self._device, seed=seed)
+        engine.add(POLICY, self._copy_policy(self._deployed()))
+        return NetworkPlayer(engine, POLICY, least=self.algorithm.least, keep_policy=True)
+
+    def _copy_policy(self, source: nn.Module) -> Any:
         policy = self._game.policy(self.spec, self._network)
-        policy.load_state_dict(self.algorithm.learner.policy.state_dict())
+        policy.load_state_dict(source.state_dict())
         return policy
 
 
