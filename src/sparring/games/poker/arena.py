@@ -67,9 +67,7 @@ class TreeArena:
         wrong = np.flatnonzero(~s["out"][match, seat])
         if len(wrong) or len(np.unique(decisions.slots(self.spec))) < len(match):
             row = int(wrong[0]) if len(wrong) else 0
-            raise ValueError(
-                f"match {match[row]}, seat {seat[row]} has no row that waits for an action, or is twice here"
-            )
+            raise ValueError(f"match {match[row]}, seat {seat[row]}: a row is answered once, after it was shown")
         info = tree.asked[s["node"][match], seat]
         inside = (actions >= 0) & (actions < tree.actions)
         wrong = np.flatnonzero(~(inside & tree.legal[info, np.where(inside, actions, 0)]))
