@@ -56,6 +56,10 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     seed: int = 0
     workers: NotNegative = 0
     """Processes that play; 0 plays in this one, deterministic from the seed."""
+    overlap: bool = False
+    """Whether the next episodes are collected while the last are learned from; no longer deterministic."""
+    most_age: NotNegative = 0
+    """Episodes begun with weights more than this many updates old are dropped; 0: none is."""
     device: DeviceName = "auto"
     dtype: DtypeName = "float32"
     backend: BackendName = "auto"
@@ -68,7 +72,18 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     evaluation: EvaluationSettings = EvaluationSettings()
 
 
-FREE_TO_CHANGE = ("decisions", "workers", "device", "backend", "compiled", "threads", "checkpoint", "evaluation")
+FREE_TO_CHANGE = (
+    "decisions",
+    "workers",
+    "overlap",
+    "most_age",
+    "device",
+    "backend",
+    "compiled",
+    "threads",
+    "checkpoint",
+    "evaluation",
+)
 """Keys that may differ when a run is resumed."""
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from sparring.core import Adaptive, Array, Game, GameSpec, InputError, Resumable, Solvable
+from sparring.core import Adaptive, Array, Episodes, Game, GameSpec, InputError, Resumable, Solvable
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import Score, built_in, evaluate
@@ -22,6 +22,7 @@ from sparring.learn.checkpoint import Checkpoint, load_checkpoint
 from sparring.learn.config import TrainConfig
 from sparring.learn.interrupts import Interrupts
 from sparring.learn.learner import NotFinite
+from sparring.learn.overlap import Ahead, young
 from sparring.learn.run import ResumeState, RunFolder
 from sparring.policy import parameter_count
 from sparring.report.metrics import Metrics
@@ -128,6 +129,7 @@ class Training:
             cut=self.algorithm.cut,
             keep_policy=self.algorithm.keep_policy,
         )
+        self._ahead = Ahead(self.collector, self.algorithm.rows) if config.overlap else None
         self._stages = Stages()
         say(f"{config.game} {dict(self.spec.settings)}: {parameter_count(policy):,} weights on {self._device.kind}")
 
@@ -137,7 +139,7 @@ class Training:
         counters, engine = self.collector.counters, self.engine.counters
         before = (counters.decisions, counters.matches, counters.batches, engine.forward_seconds)
         with self._stages.time("collect"):
-            episodes = self.collector.collect(self.algorithm.rows)
+            episodes, too_old = self._collect()
         progress = min(1.0, self.decisions / self._config.decisions)
         with self._stages.time("learn"):
             values = self.algorithm.learner.update(episodes, progress=progress)
@@ -146,9 +148,10 @@ class Training:
         with self._stages.time("gate"):
             values |= self._publish()
         seconds = perf_counter() - start
-        forward = engine.forward_seconds - before[3]
-        self._stages.seconds["collect"] -= forward
-        self._stages.add("forward", forward)
+        if self._ahead is None:  # else forwards run beside the other stages
+            forward = engine.forward_seconds - before[3]
+            self._stages.seconds["collect"] -= forward
+            self._stages.add("forward", forward)
         if isinstance(self.player, Reporting):
             values |= self.player.report()
         return values | {
@@ -156,17 +159,30 @@ class Training:
             "episode_rows": episodes.rows / len(episodes),
             "decisions_per_second": (counters.decisions - before[0]) / seconds,
             "matches_per_second": (counters.matches - before[1]) / seconds,
-            "mean_batch": (counters.decisions - before[0]) / (counters.batches - before[2]),
+            "mean_batch": (counters.decisions - before[0]) / max(1, counters.batches - before[2]),
             "illegal_actions": counters.illegal,
             "failed_matches": counters.failed,
             "policy_age": float(np.mean(self.update - 1 - episodes.version)),
+            "too_old": too_old,
             **{f"share/{stage}": share for stage, share in self._stages.shares().items()},
             **(self.arena.report() if isinstance(self.arena, Adaptive) else {}),
         }
 
+    def _collect(self) -> tuple[Episodes, int]:
+        """The next episodes to learn from, and how many were too old to keep."""
+        found = self.collector.collect(self.algorithm.rows) if self._ahead is None else self._ahead.take()
+        if self._config.most_age == 0:
+            return found, 0
+        episodes = young(found, version=self.engine.policies[POLICY], most_age=self._config.most_age)
+        return episodes, len(found) - len(episodes)
+
     def adapt(self, values: Mapping[str, float]) -> None:
         """Lets a curriculum see an update's metrics."""
-        changed = self.arena.adapt(values) if isinstance(self.arena, Adaptive) else None
+        if not isinstance(self.arena, Adaptive):
+            return
+        if self._ahead is not None:
+            self._ahead.pause()  # an arena is not changed while it plays
+        changed = self.arena.adapt(values)
         if changed is not None:
             self._say(changed)
 
@@ -244,6 +260,8 @@ class Training:
 
     def save(self, folder: RunFolder) -> None:
         """A checkpoint, and all that continuing takes."""
+        if self._ahead is not None:
+            self._ahead.pause()
         folder.save_checkpoint(self.checkpoint({}), keep=self._config.checkpoint.keep)
         tensors, values = self.algorithm.learner.state()
         folder.save_resume(
@@ -288,7 +306,9 @@ class Training:
                 self.player.restore(_part(state.playing, "player/"))
 
     def close(self) -> None:
-        """Frees the arena."""
+        """Ends playing and frees the arena."""
+        if self._ahead is not None:
+            self._ahead.close()
         self.arena.close()
 
     def _playing(self) -> dict[str, Array]:
