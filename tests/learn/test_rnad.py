@@ -1,5 +1,7 @@
 """R-NaD: every part by hand, the weights each term moves, memory, resuming, and the known answers of small games."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,8 @@ from sparring.core.settings import convert
 from sparring.games.poker.exact import player_policy
 from sparring.games.poker.rps import equilibrium
 from sparring.inference import InferenceEngine, NetworkPlayer
+from sparring.learn.checkpoint import load_checkpoint
+from sparring.learn.config import load_config, validate_config
 from sparring.learn.learner import NotFinite
 from sparring.learn.outputs import row_outputs
 from sparring.learn.rnad import (
@@ -224,6 +228,37 @@ def test_a_learner_loaded_from_its_state_goes_on_as_the_first_would():
             assert torch.equal(weight, getattr(second, name).state_dict()[key])
 
 
+@pytest.mark.parametrize("memory", ["none", "lstm"])
+def test_a_resumed_run_equals_an_uninterrupted_one_and_both_log_nash_conv(tmp_path, memory):
+    config = {
+        "game": "leduc",
+        "network": {"width": 8, "memory": memory},
+        "learner": {"kind": "rnad", "rows": 200, "batch": 100, "segment": 2, "iterations": [[3, 1]]},
+        "matches": 16,
+        "threads": 1,
+        "evaluation": {"every": 2, "matches": 20},
+    }
+    for folder, parts in (("whole", [1500]), ("parts", [700, 1500])):
+        for decisions in parts:
+            checked, game = validate_config({**config, "decisions": decisions}, where="test")
+            train(checked, game, RunFolder(tmp_path / folder), say=lambda text: None)
+    ours, theirs = (
+        load_checkpoint(max((tmp_path / folder / "checkpoints").iterdir())) for folder in ("whole", "parts")
+    )
+    assert ours.version == theirs.version > 5
+    for name, weight in ours.weights.items():
+        assert torch.equal(weight, theirs.weights[name]), name
+    metrics = [nash_convs(tmp_path / folder / "metrics.jsonl") for folder in ("whole", "parts")]
+    assert metrics[0] == metrics[1]
+    assert len(metrics[0]) >= 3
+
+
+def nash_convs(path):
+    """NashConv of every update that logged it."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return [line["nash_conv"] for line in lines if "nash_conv" in line]
+
+
 def test_the_rated_policy_drops_small_probabilities():
     run = poker.training(game="kuhn", learner={"kind": "rnad", "least": 0.4}, matches=8)
     with torch.no_grad():
@@ -252,7 +287,7 @@ def test_it_learns_in_an_alternating_game_of_another_kind():
     )
     for _ in range(60):
         run.advance()
-    assert run.rate()["random"].rate > 0.7
+    assert run.rate()["random"].rate > 0.65  # 3 sigma above a half
 
 
 def test_a_game_of_one_seat_is_refused():
@@ -297,7 +332,7 @@ def test_rock_paper_scissors_approaches_the_known_mix():
     np.testing.assert_allclose(np.mean(average, axis=0), [known, known], atol=0.05)
 
 
-KUHN = {"game": "kuhn", "network": {"width": 32, "layers": 1}, "matches": 256, "seed": 3}
+KUHN = {"game": "kuhn", "network": {"width": 32, "layers": 1}, "matches": 512, "seed": 3}
 
 
 def test_kuhn_poker_is_solved():
@@ -309,7 +344,7 @@ def test_kuhn_poker_is_solved():
         },
     )  # fmt: skip
     first = run.solve()["nash_conv"]
-    for _ in range(800):
+    for _ in range(700):
         run.advance()
     assert first > 0.7
     assert run.solve()["nash_conv"] < 0.05
@@ -328,22 +363,12 @@ def test_plain_self_play_does_not_solve_kuhn_poker():
 
 @pytest.mark.slow
 def test_leduc_rnad_reaches_its_bar_and_leduc_ppo_does_not(tmp_path):
-    from sparring.learn.config import load_config
-
     found = {}
     for preset in ("leduc-rnad", "leduc-ppo"):
         config, game = load_config(preset, ["threads=1"])
         train(config, game, RunFolder(tmp_path / preset), say=lambda text: None)
-        run = RunFolder(tmp_path / preset)
-        found[preset] = last_nash_conv(run.path / "metrics.jsonl")
+        found[preset] = nash_convs(tmp_path / preset / "metrics.jsonl")[-1]
     assert found["leduc-rnad"] < 0.5 < found["leduc-ppo"]
-
-
-def last_nash_conv(path):
-    import json
-
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return [line["nash_conv"] for line in lines if "nash_conv" in line][-1]
 
 
 def test_the_engine_gives_the_whole_distribution_it_draws_from():
