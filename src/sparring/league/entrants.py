@@ -41,6 +41,7 @@ class Entrant:
         temperature: float,
         seed: int,
         simulations: int = 0,
+        least: float = 0.0,
     ) -> Player:
         """The player, ready for an arena of `spec` with `matches` matches.
 
@@ -58,7 +59,7 @@ class Entrant:
             search = GumbelSettings(simulations=simulations)
             symmetry = isinstance(forward_model(spec), Symmetric)
             return search_player(engine, "main", search, play=PlaySettings(), seed=seed, symmetry=symmetry)
-        return NetworkPlayer(engine, "main", temperature=temperature)
+        return NetworkPlayer(engine, "main", temperature=temperature, least=least)
 
     def seat_for_selfplay(
         self,
