@@ -78,6 +78,10 @@ def mask_too_wide(n: int, d: Decisions, r: Results):
     return replace(d, legal=np.ones_like(d.legal)), r
 
 
+def one_slot_idle(n: int, d: Decisions, r: Results):
+    return d.take(np.flatnonzero(d.match != 5)), r
+
+
 @pytest.mark.parametrize(
     ("spoil", "rule"),
     [
@@ -90,6 +94,7 @@ def mask_too_wide(n: int, d: Decisions, r: Results):
         (twice, "two rows in one batch"),
         (nan_reward, "reward is not finite"),
         (mask_too_wide, "legal was refused"),
+        (one_slot_idle, r"match slot \[5\] never had a row"),
     ],
 )
 def test_a_broken_rule_is_named(spoil, rule):

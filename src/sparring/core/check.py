@@ -31,6 +31,7 @@ def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: 
     spec = arena.spec
     player = RandomPlayer(seed)
     started = np.zeros((arena.matches, spec.seats), np.bool_)
+    played = np.zeros(arena.matches, np.bool_)
     decisions_seen = ended = failed = 0
     for _ in range(most_waits):
         decisions, results = arena.wait()
@@ -52,10 +53,13 @@ def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: 
         wrong = np.flatnonzero(decisions.first & (decisions.reward != 0))
         _require(len(wrong) == 0, "reward must be 0 on a seat's first row", decisions, wrong)
         started[decisions.match, decisions.seat] = True
+        played[decisions.match] = True
         decisions_seen += len(decisions)
         ended += len(results)
         failed += int(results.failed.sum())
         if ended >= matches:
+            idle = np.flatnonzero(~played)
+            _require(matches < 4 * arena.matches or len(idle) == 0, f"match slot {idle[:1]} never had a row")
             return ArenaReport(matches=ended, decisions=decisions_seen, failed=failed)
         if len(decisions):
             try:

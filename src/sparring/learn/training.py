@@ -4,6 +4,7 @@ Everything that makes a run what it is lives in a `Training`; `train` is the loo
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -47,42 +48,43 @@ class Outcome:
 def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[str], None] = print) -> Outcome:
     """Trains until `config.decisions`, resuming whatever `folder` holds; rates the result at the end."""
     torch.set_num_threads(config.threads or torch.get_num_threads())
-    resumed = folder.open(config)
-    training = Training(config, game, say=say)
-    if resumed is not None:
-        training.restore(resumed)
-        say(f"resuming {folder.path} at update {training.update}, {training.decisions:,} decisions")
-    metrics = Metrics(folder.path, resumed_at=training.update)
-    scores: dict[str, Score] = {}
-    try:
-        with (
-            Interrupts() as interrupts,
-            ProgressLine("training", total=config.decisions, done=training.decisions) as bar,
-        ):
-            while training.decisions < config.decisions and not interrupts.asked:
-                values = training.advance()
-                if config.evaluation.every and training.update % config.evaluation.every == 0:
-                    scores = training.rate()
-                    values |= {f"win_rate/{name}": score.rate for name, score in scores.items()} | training.solve()
-                    training.keep_best(folder, scores)
-                training.adapt(values)
-                metrics.write(training.update, values)
-                if training.update % config.checkpoint.every == 0:
-                    training.save(folder)
-                bar.update(training.decisions, training.progress_text(values))
-            training.save(folder)
+    with closing(Training(config, game, say=say)) as training:  # first: settings may still prove unusable
+        resumed = folder.open(config)
+        if resumed is not None:
+            training.restore(resumed)
+            say(f"resuming {folder.path} at update {training.update}, {training.decisions:,} decisions")
+        with closing(Metrics(folder.path, resumed_at=training.update)) as metrics:
+            try:
+                _advance_to_the_end(training, config, folder, metrics)
+            except NotFinite as error:
+                path = folder.save_bad_batch(error.batch)
+                error.args = (f"{error.args[0]} at update {training.update + 1}; the batch is in {path}",)
+                raise
         finished = training.decisions >= config.decisions
+        scores = training.rate() if finished else {}
         if finished:
-            scores = training.rate()
             training.keep_best(folder, scores)
-    except NotFinite as error:
-        path = folder.save_bad_batch(error.batch)
-        error.args = (f"{error.args[0]} at update {training.update + 1}; the batch is in {path}",)
-        raise
-    finally:
-        metrics.close()
-        training.close()
     return Outcome(training.update, training.decisions, finished, scores)
+
+
+def _advance_to_the_end(training: "Training", config: TrainConfig, folder: RunFolder, metrics: Metrics) -> None:
+    """Update after update, until all decisions are made or someone asks to stop; saved wherever it ends."""
+    with (
+        Interrupts() as interrupts,
+        ProgressLine("training", total=config.decisions, done=training.decisions) as bar,
+    ):
+        while training.decisions < config.decisions and not interrupts.asked:
+            values = training.advance()
+            if config.evaluation.every and training.update % config.evaluation.every == 0:
+                scores = training.rate()
+                values |= {f"win_rate/{name}": score.rate for name, score in scores.items()} | training.solve()
+                training.keep_best(folder, scores)
+            training.adapt(values)
+            metrics.write(training.update, values)
+            if training.update % config.checkpoint.every == 0:
+                training.save(folder)
+            bar.update(training.decisions, training.progress_text(values))
+        training.save(folder)
 
 
 class Training:
