@@ -84,14 +84,20 @@ def _value_at(data: Any, path: str) -> Any:
 def _fields_at(kind: Any, data: Any, path: list[str]) -> list[str]:
     """Field names of the struct that `path` leads to inside `kind`."""
     for part in path:
-        hints = typing.get_type_hints(kind)
+        hints = {name: hint for struct in _structs(kind, data) for name, hint in typing.get_type_hints(struct).items()}
         kind = hints.get(part, kind)
         data = data.get(part, {}) if isinstance(data, Mapping) else {}
+    return [field.name for struct in _structs(kind, data) for field in msgspec.structs.fields(struct)]
+
+
+def _structs(kind: Any, data: Any) -> list[type[msgspec.Struct]]:
+    """The structs `kind` may be; of a tagged union only the one whose tag `data` has."""
     options = typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
-    structs = [o for o in options if isinstance(o, type) and issubclass(o, msgspec.Struct)]
-    names: list[str] = []
-    for struct in structs:
-        config = struct.__struct_config__
-        if config.tag is None or not isinstance(data, Mapping) or data.get(config.tag_field) == config.tag:
-            names += [field.name for field in msgspec.structs.fields(struct)]
-    return names
+    structs = [option for option in options if isinstance(option, type) and issubclass(option, msgspec.Struct)]
+    return [
+        struct
+        for struct in structs
+        if struct.__struct_config__.tag is None
+        or not isinstance(data, Mapping)
+        or data.get(struct.__struct_config__.tag_field) == struct.__struct_config__.tag
+    ]

@@ -1,5 +1,6 @@
 """Entrants: a player named on the command line, be it a built-in name or a checkpoint."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from sparring.core import Game, GameSpec, InputError, Player, RandomPlayer, game
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.learn.checkpoint import Checkpoint, load_checkpoint
-from sparring.search import GumbelSettings, PlaySettings, Symmetric
+from sparring.search import GumbelSettings, PlaySettings, SearchPlayer, SearchSettings, Symmetric
 from sparring.search.seating import forward_model, search_player
 
 
@@ -40,6 +41,7 @@ class Entrant:
         temperature: float,
         seed: int,
         simulations: int = 0,
+        least: float = 0.0,
     ) -> Player:
         """The player, ready for an arena of `spec` with `matches` matches.
 
@@ -57,7 +59,27 @@ class Entrant:
             search = GumbelSettings(simulations=simulations)
             symmetry = isinstance(forward_model(spec), Symmetric)
             return search_player(engine, "main", search, play=PlaySettings(), seed=seed, symmetry=symmetry)
-        return NetworkPlayer(engine, "main", temperature=temperature)
+        return NetworkPlayer(engine, "main", temperature=temperature, least=least)
+
+    def seat_for_selfplay(
+        self,
+        spec: GameSpec,
+        *,
+        matches: int,
+        device: Device,
+        search: SearchSettings | None,
+        play: PlaySettings,
+        seed: int,
+        say: Callable[[str], None],
+    ) -> SearchPlayer | NetworkPlayer:
+        """A checkpoint, seated to play much: on the fastest backend, with its whole policy in every answer."""
+        if self.checkpoint is None:
+            raise InputError(f"{self.name}: not a checkpoint")
+        engine = InferenceEngine(spec, slots=matches * spec.seats, device=device, seed=seed, backend="auto", say=say)
+        engine.add("main", self.checkpoint.policy(spec), version=self.checkpoint.version)
+        if search is None:
+            return NetworkPlayer(engine, "main", temperature=play.temperature, keep_policy=True)
+        return search_player(engine, "main", search, play=play, seed=seed)
 
 
 def shipped_weights() -> dict[str, Path]:

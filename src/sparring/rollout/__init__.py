@@ -1,6 +1,11 @@
-"""Playing: the collector seats players in an arena and yields episodes."""
+"""Playing: the collector seats players in an arena and yields episodes; workers play an arena in other processes.
+
+`rows` keeps what was seen, `lineup` says who sits where, `slabs` is the memory that workers share, `store` the
+episodes on disk.
+"""
 
 from sparring.rollout.collector import Collector
 from sparring.rollout.lineup import Lineup, everyone, taking_turns
+from sparring.rollout.workers import WorkerArena
 
-__all__ = ["Collector", "Lineup", "everyone", "taking_turns"]
+__all__ = ["Collector", "Lineup", "WorkerArena", "everyone", "taking_turns"]

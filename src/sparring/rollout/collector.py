@@ -19,13 +19,27 @@ from sparring.rollout.rows import RowLog
 
 
 @runtime_checkable
-class Learning(Protocol):
-    """A player whose weights change and whose memory a learner needs."""
+class Versioned(Protocol):
+    """A player with weights."""
 
     @property
     def version(self) -> int:
         """Version of the weights that answer now."""
         ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A player that keeps something for each match elsewhere, and frees it when the match has ended."""
+
+    def forget(self, matches: NDArray[np.int32]) -> None:
+        """`matches: int32[n]` have ended."""
+        ...
+
+
+@runtime_checkable
+class Learning(Versioned, Protocol):
+    """A player whose weights change and whose memory a learner needs."""
 
     def memory(self, decisions: Decisions) -> dict[str, Array]:
         """The memory each row's answer will start from."""
@@ -95,6 +109,7 @@ class Collector:
         self._arena = arena
         self._names = tuple(players)
         self._players = list(players.values())
+        self._remembering = [player for player in self._players if isinstance(player, Remembering)]
         self._lineup = lineup
         self._recorded = np.array([name in record for name in self._names])
         self._segment = segment
@@ -108,6 +123,7 @@ class Collector:
         self._row_of = np.zeros((slots, 64), np.intp)
         self._memory_of = np.zeros((slots, 64), np.intp)
         self._version = np.full(slots, -1, np.int32)
+        self._turn = np.zeros(arena.matches, np.int32)
         self._serial = np.arange(arena.matches, dtype=np.int64)
         self._next_serial = arena.matches
         self._seated = lineup(self._serial)
@@ -152,6 +168,7 @@ class Collector:
                 answers = self._answer(decisions, seated)
             with stages.time("record"):
                 self._record(decisions, answers, seated, memory_rows)
+                self._turn[decisions.match] = self._turn[decisions.match] + 1  # once, even if both seats act
             with stages.time("arena"):
                 self._arena.act(decisions, answers.action)
         return ended
@@ -165,6 +182,7 @@ class Collector:
             "row_of": self._row_of.copy(),
             "memory_of": self._memory_of.copy(),
             "version": self._version.copy(),
+            "turn": self._turn.copy(),
             "serial": self._serial.copy(),
             "next_serial": np.array(self._next_serial),
         }
@@ -178,6 +196,7 @@ class Collector:
         self._row_of = snapshot["row_of"].copy()
         self._memory_of = snapshot["memory_of"].copy()
         self._version = snapshot["version"].copy()
+        self._turn = snapshot["turn"].copy()
         self._serial = snapshot["serial"].copy()
         self._next_serial = int(snapshot["next_serial"])
         self._seated = self._lineup(self._serial)
@@ -246,7 +265,7 @@ class Collector:
                 value = np.zeros(len(decisions), np.float32) if answers.value is None else answers.value
                 self._finish(slots[at_cut], np.zeros(len(at_cut), np.float32), value[at_cut], complete=False)
                 length = self._length[slots]
-        numbers = self._log.append(decisions, answers)
+        numbers = self._log.append(decisions, answers, self._turn[decisions.match])
         if len(length) and int(length.max()) >= self._row_of.shape[1]:
             self._row_of = np.concatenate([self._row_of, np.zeros_like(self._row_of)], axis=1)
             self._memory_of = np.concatenate([self._memory_of, np.zeros_like(self._memory_of)], axis=1)
@@ -255,7 +274,7 @@ class Collector:
             starts = np.flatnonzero(length % self._segment == 0)
             self._memory_of[slots[starts], length[starts] // self._segment] = memory_rows[starts]
         opening = np.flatnonzero(length == 0)
-        versions = np.array([p.version if isinstance(p, Learning) else -1 for p in self._players], np.int32)
+        versions = np.array([p.version if isinstance(p, Versioned) else -1 for p in self._players], np.int32)
         self._version[slots[opening]] = versions[seated[opening]]
         self._length[slots] = length + 1
 
@@ -269,6 +288,9 @@ class Collector:
         self._log.columns["reward"][last] += results.reward[kept]
         self._finish(slots[kept], results.outcome[kept], np.zeros(int(kept.sum()), np.float32), complete=True)
         self._length[slots] = 0
+        self._turn[results.match] = 0
+        for player in self._remembering:
+            player.forget(results.match)
         ended = len(results)
         self._serial[results.match] = np.arange(self._next_serial, self._next_serial + ended)
         self._next_serial += ended
@@ -314,6 +336,7 @@ class Collector:
                 observation={n[12:]: array for n, array in columns.items() if n.startswith("observation/")},
                 legal=columns["legal"],
                 action=columns["action"],
+                turn=columns["turn"],
                 reward=columns["reward"],
                 log_prob=columns["log_prob"],
                 value=columns["value"],

@@ -57,8 +57,8 @@ class SearchPlayer:
         seed: int,
     ) -> None:
         self.evaluator = evaluator
-        self.moves = 0
-        """Calls of `act`: moves of all matches together."""
+        self._moves = 0
+        self._moves_before = 0
         self._search: TreeSearch | Minimax = (
             Minimax(evaluator, search)
             if isinstance(search, MinimaxSettings)
@@ -81,8 +81,8 @@ class SearchPlayer:
 
     def act(self, decisions: Decisions) -> Answers:
         """One search for all rows together."""
-        rng = np.random.default_rng((self._seed, self.moves))
-        self.moves += 1
+        rng = np.random.default_rng((self._seed, self._moves))
+        self._moves += 1
         match, seat = decisions.match, decisions.seat
         self._moved[match, seat] = np.where(decisions.first, 0, self._moved[match, seat] + 1)
         opening = match[decisions.first]
@@ -105,7 +105,7 @@ class SearchPlayer:
     def snapshot(self) -> dict[str, Array]:
         """What a continued run needs; trees are searched anew."""
         return {
-            "moves": np.array(self.moves),
+            "moves": np.array(self._moves),
             "moved": self._moved.copy(),
             "checked": self._checked.copy(),
             "resigned": self._resigned.copy(),
@@ -113,7 +113,7 @@ class SearchPlayer:
 
     def restore(self, snapshot: Mapping[str, Array]) -> None:
         """Goes back to `snapshot`."""
-        self.moves = int(snapshot["moves"])
+        self._moves = self._moves_before = int(snapshot["moves"])
         self._moved[:] = snapshot["moved"]
         self._checked[:] = snapshot["checked"]
         self._resigned[:] = snapshot["resigned"]
@@ -122,7 +122,7 @@ class SearchPlayer:
         """Network calls a move (of all matches together), rows a call, and the cache's part."""
         counters = self.evaluator.counters
         return {
-            "calls_per_move": counters.calls / self.moves if self.moves else 0.0,
+            "calls_per_move": counters.calls / max(1, self._moves - self._moves_before),
             "search_batch": counters.mean_batch,
             "cache_hits": counters.hit_rate,
         }

@@ -1,0 +1,73 @@
+"""The OpenVINO backend: the same answers as torch, new weights at the next question."""
+
+import numpy as np
+import pytest
+import torch
+
+from sparring.core import InputError, RandomPlayer
+from sparring.inference import Device, InferenceEngine
+from sparring.inference.openvino import OpenVinoStep, installed
+from tests import hex as small
+
+pytestmark = pytest.mark.skipif(not installed(), reason="openvino is not installed")
+
+
+def engine(backend, policy, say=lambda text: None):
+    made = InferenceEngine(small.spec(5), slots=64, device=Device.pick("cpu"), seed=0, backend=backend, say=say)
+    made.add("main", policy)
+    return made
+
+
+def rows(count):
+    """Decisions a few moves into random matches."""
+    arena = small.arena(5, matches=count)
+    player = RandomPlayer(0)
+    for _ in range(6):
+        decisions, _ = arena.wait()
+        arena.act(decisions, player.act(decisions).action)
+    return arena.wait()[0]
+
+
+@pytest.mark.parametrize("count", [1, 16, 37, 200])
+def test_answers_agree_with_torch(count):
+    decisions = rows(count)
+    ours, theirs = (engine(backend, small.policy(5)) for backend in ("openvino", "torch"))
+    log_probs, values = ours.evaluate("main", decisions.observation, decisions.legal)
+    expected, expected_values = theirs.evaluate("main", decisions.observation, decisions.legal)
+    agreement = (log_probs.argmax(axis=1) == expected.argmax(axis=1)).mean()
+    assert agreement >= 0.99
+    bf16 = OpenVinoStep(small.policy(5), small.spec(5)).precision == "bf16"
+    np.testing.assert_allclose(values, expected_values, atol=0.05 if bf16 else 1e-4)
+    if not bf16:
+        assert agreement == 1
+        np.testing.assert_allclose(log_probs, expected, atol=1e-3)
+
+
+def test_swapped_weights_answer_the_next_question():
+    decisions = rows(20)
+    made = engine("openvino", small.policy(5, seed=0))
+    before = made.evaluate("main", decisions.observation, decisions.legal)[1]
+    other = small.policy(5, seed=1)
+    made.swap("main", other.state_dict(), version=1)
+    after = made.evaluate("main", decisions.observation, decisions.legal)[1]
+    with torch.inference_mode():
+        planes = {"planes": torch.from_numpy(decisions.observation["planes"])}
+        expected = other.step(planes, torch.from_numpy(decisions.legal), {}).value.numpy()
+    np.testing.assert_allclose(after, expected, atol=0.05)
+    assert not np.allclose(before, after, atol=0.05)
+
+
+def test_auto_says_in_one_line_what_it_measured():
+    said = []
+    engine("auto", small.policy(5), said.append)
+    assert len(said) == 1
+    assert "measured at start-up" in said[0]
+    assert said[0].startswith(("inference by openvino", "inference by torch"))
+
+
+def test_policies_with_memory_stay_with_torch():
+    said = []
+    engine("auto", small.policy(5, memory="lstm"), said.append)
+    assert said == []
+    with pytest.raises(InputError, match="backend = openvino: it serves policies without memory only"):
+        engine("openvino", small.policy(5, memory="lstm"))

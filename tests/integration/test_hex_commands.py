@@ -1,0 +1,99 @@
+"""Self-play, GTP and analysis as other programs start them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from sparring.learn.checkpoint import Checkpoint, save_checkpoint
+from sparring.rollout.store import EpisodeStore, read_shard, shards
+from tests import hex as small
+
+SPARRING = [sys.executable, "-c", "from sparring.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("weights") / "tiny"
+    network = {"channels": 8, "blocks": 1}
+    weights = small.policy(4).state_dict()
+    save_checkpoint(folder, Checkpoint(small.spec(4), network, version=3, weights=weights, about={}))
+    return folder
+
+
+def selfplay(checkpoint, folder, games):
+    return [
+        *SPARRING,
+        *f"selfplay hex --model {checkpoint} --games {games} --save {folder} --simulations 4 --parallel 32".split(),
+        *["--shard", "40", "--threads", "1"],
+    ]
+
+
+def test_killed_self_play_goes_on_at_the_count_on_disk(checkpoint, tmp_path):
+    folder = tmp_path / "games"
+    first = subprocess.Popen(selfplay(checkpoint, folder, 100_000), stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 200
+    while len(shards(folder)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    held = EpisodeStore(folder, small.spec(4)).matches
+    kept = [path.read_bytes() for path in shards(folder)]
+    assert held >= 80
+    done = subprocess.run(selfplay(checkpoint, folder, held + 70), capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0, done.stderr
+    store = EpisodeStore(folder, small.spec(4))
+    assert store.matches == held + 70
+    assert [path.read_bytes() for path in shards(folder)[: len(kept)]] == kept
+    parts = list(store)
+    assert np.concatenate([np.unique(part.match) for part in parts]).tolist() == list(range(held + 70))
+    played = [
+        part.action[start : start + length].tobytes()
+        for part in parts
+        for start, length in zip(part.starts, part.lengths, strict=True)
+    ]
+    assert len(set(played)) > 0.8 * len(played), "a continued run plays other matches"
+    part = read_shard(shards(folder)[-1])
+    assert part.players == (str(checkpoint),)
+    assert set(part.version.tolist()) == {3}
+    np.testing.assert_allclose(part.policy.sum(axis=1), 1, atol=1e-4)
+    assert "network calls a move" in done.stderr
+    again = subprocess.run(selfplay(checkpoint, folder, 50), capture_output=True, text=True, timeout=100)
+    assert "holds" in again.stderr
+
+
+def test_gtp_and_analysis_from_a_checkpoint(checkpoint, tmp_path):
+    script = "boardsize 5\nplay black c3\n3 genmove white\nshowboard\nrubbish\nquit\n"
+    gtp = subprocess.run(
+        [*SPARRING, "gtp", "hex", str(checkpoint), "--simulations", "8"],
+        input=script,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    answers = gtp.stdout.split("\n\n")
+    assert answers[0] == "="
+    assert answers[2].startswith("=3 ")
+    assert "? unknown command: rubbish" in answers
+    record = tmp_path / "game.sgf"
+    record.write_text("(;FF[4]GM[11]SZ[4];B[a1];W[b2];B[a2])")
+    analysis = subprocess.run(
+        [*SPARRING, "analyse", "hex", str(checkpoint), str(record), "--simulations", "8"],
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    lines = [json.loads(line) for line in analysis.stdout.splitlines()]
+    assert [line["ply"] for line in lines] == [0, 1, 2, 3]
+    assert all(sum(c["visits"] for c in line["candidates"]) == 8 or line["ply"] for line in lines)
+    assert lines[3]["moves"] == ["a1", "b2", "a2"]
+    bad = subprocess.run(
+        [*SPARRING, "analyse", "hex", str(checkpoint), str(tmp_path / "none.sgf")], capture_output=True, text=True
+    )
+    assert bad.returncode == 2
+    assert "none.sgf" in bad.stderr

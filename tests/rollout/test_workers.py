@@ -1,0 +1,206 @@
+"""An arena played by other processes is an arena like any other, and outlives them."""
+
+import os
+import signal
+from time import monotonic
+
+import numpy as np
+import pytest
+
+from sparring.core import IllegalAction, InputError, RandomPlayer, RunError, check_arena
+from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.rollout import Collector, everyone
+from sparring.rollout.slabs import make_groups
+from sparring.rollout.workers import WorkerArena
+from tests import hex
+
+SPEC = hex.spec()
+
+
+@pytest.fixture
+def arena():
+    said = []
+    made = WorkerArena(hex.GAME, hex.settings(), matches=10, seed=0, workers=2, say=said.append)
+    made.said = said
+    yield made
+    made.close()
+
+
+def test_matches_are_dealt_evenly_to_two_groups_a_worker():
+    groups = make_groups(matches=10, seats=2, workers=2, each=2)
+    assert [(g.worker, g.size) for g in groups] == [(0, 2), (0, 3), (1, 2), (1, 3)]
+    assert [g.rows for g in groups] == [slice(0, 4), slice(4, 10), slice(10, 14), slice(14, 20)]
+    assert [(g.worker, g.size) for g in make_groups(matches=1, seats=2, workers=2, each=2)] == [(1, 1)]
+
+
+def test_it_keeps_the_rules_of_an_arena(arena):
+    report = check_arena(arena, matches=200)
+    assert report.failed == 0
+
+
+def test_rows_of_one_wait_may_be_answered_in_parts(arena):
+    player = RandomPlayer(0)
+    ended = 0
+    while ended < 20:
+        decisions, results = arena.wait()
+        ended += len(results)
+        for rows in np.array_split(np.arange(len(decisions)), 3):
+            part = decisions.take(rows)
+            arena.act(part, player.act(part).action)
+
+
+def test_an_illegal_action_is_refused_and_nothing_is_played(arena):
+    decisions, _ = arena.wait()
+    right = RandomPlayer(0).act(decisions).action
+    wrong = right.copy()
+    wrong[0] = 999
+    with pytest.raises(IllegalAction):
+        arena.act(decisions, wrong)
+    arena.act(decisions, right)
+    with pytest.raises(ValueError, match="has no row that waits for an action"):
+        arena.act(decisions, right)
+
+
+def test_waiting_for_nothing_is_an_error_and_not_a_hang(arena):
+    seen = 0
+    while seen < 10:
+        seen += len(arena.wait()[0])
+    with pytest.raises(RuntimeError, match="nothing to wait for"):
+        arena.wait()
+
+
+def test_a_killed_worker_is_replaced_within_two_seconds_and_its_matches_fail(arena):
+    player = RandomPlayer(0)
+    for _ in range(5):
+        decisions, _ = arena.wait()
+        arena.act(decisions, player.act(decisions).action)
+    victim = arena.processes[0]
+    os.kill(victim, signal.SIGKILL)
+    killed = monotonic()
+    failed = []
+    while not failed:
+        decisions, results = arena.wait()
+        failed = results.match[results.failed].tolist()
+        arena.act(decisions, player.act(decisions).action)
+    assert monotonic() - killed < 2
+    assert failed == [0, 1, 2, 3, 4]
+    assert victim not in arena.processes
+    assert [line for line in arena.said if "signal 9" in line]
+    new = set()
+    while new < set(range(5)):
+        decisions, results = arena.wait()
+        assert not results.failed.any()
+        new |= set(decisions.match[decisions.first].tolist())
+        arena.act(decisions, player.act(decisions).action)
+
+
+def test_rows_out_when_their_worker_died_may_still_be_answered(arena):
+    player = RandomPlayer(0)
+    held, _ = arena.wait()
+    held = held.take(np.arange(len(held)))
+    for pid in arena.processes:
+        os.kill(pid, signal.SIGKILL)
+    failed = np.empty(0, np.int32)
+    while not set(held.match.tolist()) <= set(failed.tolist()):
+        decisions, results = arena.wait()
+        failed = np.concatenate([failed, results.match[results.failed]])
+        arena.act(decisions, player.act(decisions).action)
+    arena.act(held, player.act(held).action)
+    for _ in range(20):
+        decisions, _ = arena.wait()
+        arena.act(decisions, player.act(decisions).action)
+
+
+class Refusing(type(hex.GAME)):
+    def arena(self, settings, *, matches, seed):
+        raise InputError("the simulator is not installed")
+
+
+def test_bad_input_found_by_a_worker_is_raised_here():
+    arena = WorkerArena(Refusing(), hex.settings(), matches=2, seed=0, workers=1)
+    try:
+        with pytest.raises(InputError, match="the simulator is not installed"):
+            arena.wait()
+    finally:
+        arena.close()
+
+
+class Fragile(type(hex.GAME)):
+    """Its arenas break at their third step."""
+
+    def arena(self, settings, *, matches, seed):
+        arena = super().arena(settings, matches=matches, seed=seed)
+        act, steps = arena.act, iter("12")
+
+        def break_soon(decisions, actions):
+            if next(steps, None) is None:
+                raise OverflowError("the third step is too much")
+            act(decisions, actions)
+
+        arena.act = break_soon
+        return arena
+
+
+def test_the_traceback_of_a_worker_that_fails_is_shown_once_and_play_goes_on():
+    said = []
+    arena = WorkerArena(Fragile(), hex.settings(), matches=4, seed=0, workers=1, say=said.append)
+    player = RandomPlayer(0)
+    failed = 0
+    try:
+        while failed < 8:
+            decisions, results = arena.wait()
+            failed += int(results.failed.sum())
+            arena.act(decisions, player.act(decisions).action)
+    finally:
+        arena.close()
+    shown = [line for line in said if "OverflowError: the third step is too much" in line]
+    assert len(shown) == 1
+    assert "break_soon" in shown[0]
+
+
+class Doomed(WorkerArena):
+    """Its workers die as soon as they are started."""
+
+    def _start(self, number):
+        worker = super()._start(number)
+        worker.process.kill()
+        return worker
+
+
+def test_a_worker_that_keeps_dying_ends_the_run():
+    arena = Doomed(hex.GAME, hex.settings(), matches=2, seed=0, workers=1, say=lambda text: None)
+    try:
+        with pytest.raises(RunError, match="died 3 times before its first row"):
+            arena.wait()
+    finally:
+        arena.close()
+
+
+def test_a_collector_plays_it_with_a_recurrent_network_and_repeats_every_distribution(arena):
+    """Episodes out of shared memory hold what the network says when it sees the same rows again in order."""
+    engine = InferenceEngine(SPEC, slots=20, device=Device("cpu", "float32"), seed=0)
+    engine.add("main", hex.policy(memory="lstm"))
+    collector = Collector(
+        arena,
+        {"main": NetworkPlayer(engine, "main", keep_policy=True)},
+        everyone(0, SPEC.seats),
+        record=["main"],
+        keep_policy=True,
+    )
+    episodes = collector.collect(600)
+    again = InferenceEngine(SPEC, slots=len(episodes), device=Device("cpu", "float32"), seed=0)
+    again.add("main", hex.policy(memory="lstm"))
+    slots = np.arange(len(episodes))
+    for step in range(int(episodes.lengths.max())):
+        here = np.flatnonzero(episodes.lengths > step)
+        rows = episodes.starts[here] + step
+        answers = again.answer_at(
+            "main",
+            {name: array[rows] for name, array in episodes.observation.items()},
+            episodes.unpack_legal(rows),
+            first=np.full(len(here), step == 0),
+            slots=slots[here],
+            uniform=np.zeros(len(here), np.float32),
+            keep_policy=True,
+        )
+        np.testing.assert_allclose(answers.policy, episodes.policy[rows], atol=1e-5)
