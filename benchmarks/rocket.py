@@ -21,7 +21,7 @@ MODES = ("1v1", "2v2", "3v3")
 MATCHES = 48
 PEER = ("rlgym-rocket-league[sim]==2.0.1", "rocketsim==2.2.1", "numpy<2", "pydantic>=2.13", "wandb")
 LEARN = ("rlgym-learn==1.0.5", "rlgym-learn-algos==0.2.6")
-ROWS, EPOCHS = int(os.environ.get("ROWS", "50000")), 3
+ROWS, EPOCHS = 20_000, 3
 
 
 def main() -> None:
@@ -146,7 +146,7 @@ def peer_python() -> str:
 
 
 def ppo_speed(memory: str, updates: int = 3) -> float:
-    """Collecting and learning together: 50k rows an update, 3 passes, actor and critic of 256x3 each."""
+    """Collecting and learning together: 20k rows an update, 3 passes, actor and critic of 256x3 each."""
     import torch
 
     from sparring.learn.config import validate_config

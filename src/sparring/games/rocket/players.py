@@ -213,15 +213,9 @@ def dodge(seen: View, controls: Floats, target: Floats) -> None:
     speed = (seen.velocity * seen.nose).sum(axis=1)
     aligned = (_unit(offset) * _unit(seen.nose[:, :2])).sum(axis=1) > 0.997
     away = (seen.ball[:, 1] < seen.own[:, 1]) | (seen.boost == 0)
-    travel = (
-        (_length(offset) > 3200)
-        & aligned
-        & away
-        & (seen.boost < 0.05)
-        & (_length(seen.ball_velocity) > 5)
-        & (speed > 1050)
-        & (speed < 1750)
-    )
+    rolling = _length(seen.ball_velocity) > 5
+    slow = (speed > 1050) & (speed < 1750) & (seen.boost < 0.05)
+    travel = (_length(offset) > 3200) & aligned & away & rolling & slow
     jump = seen.on_ground & (strike | travel) & ~seen.holding_jump
     flip = ~seen.on_ground & seen.can_flip & seen.has_jumped & ((useful & (left < 0.17)) | travel)
     controls[jump | flip, JUMP] = 1
