@@ -73,7 +73,7 @@ class ServedModel:
     def report(self) -> ModelReport:
         """Statistics up to now."""
         counters, engine = self.counters, self.engine.counters
-        p50, p95, p99 = counters.latency.percentiles(50, 95, 99)
+        late = counters.latency.percentiles(50, 95, 99)
         return ModelReport(
             version=self.version,
             game=self.source.spec.game,
@@ -85,9 +85,9 @@ class ServedModel:
             forwards=engine.forwards,
             mean_batch=engine.mean_batch,
             forward_seconds=engine.forward_seconds,
-            p50=p50,
-            p95=p95,
-            p99=p99,
+            p50=late[50],
+            p95=late[95],
+            p99=late[99],
             queue=self.batcher.rows,
             repeated=counters.repeated,
             lost=counters.lost,

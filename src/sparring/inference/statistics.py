@@ -1,7 +1,7 @@
 """What a policy server counts, and how it tells: as a report over its own socket, and as Prometheus text."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 
 from sparring.core import InputError
 from sparring.inference.protocol import Report
+
+
+def percentiles(values: Sequence[float] | NDArray[np.float32], *shares: int) -> dict[int, float]:
+    """By each of `shares` (per cent), the value that so many of `values` are not above; 0 if there are none."""
+    if len(values) == 0:
+        return dict.fromkeys(shares, 0.0)
+    return {share: float(value) for share, value in zip(shares, np.percentile(values, shares), strict=True)}
 
 
 class RecentSeconds:
@@ -25,11 +32,9 @@ class RecentSeconds:
         self._ring[self._count % len(self._ring)] = seconds
         self._count += 1
 
-    def percentiles(self, *shares: float) -> list[float]:
-        """The durations that `shares` per cent of all are not above; 0 before the first."""
-        if self._count == 0:
-            return [0.0] * len(shares)
-        return [float(value) for value in np.percentile(self._ring[: self._count], shares)]
+    def percentiles(self, *shares: int) -> dict[int, float]:
+        """See `percentiles`."""
+        return percentiles(self._ring[: self._count], *shares)
 
 
 @dataclass

@@ -19,13 +19,27 @@ from sparring.rollout.rows import RowLog
 
 
 @runtime_checkable
-class Learning(Protocol):
-    """A player whose weights change and whose memory a learner needs."""
+class Versioned(Protocol):
+    """A player with weights."""
 
     @property
     def version(self) -> int:
         """Version of the weights that answer now."""
         ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A player that keeps something for each match elsewhere, and frees it when the match has ended."""
+
+    def forget(self, matches: NDArray[np.int32]) -> None:
+        """`matches: int32[n]` have ended."""
+        ...
+
+
+@runtime_checkable
+class Learning(Versioned, Protocol):
+    """A player whose weights change and whose memory a learner needs."""
 
     def memory(self, decisions: Decisions) -> dict[str, Array]:
         """The memory each row's answer will start from."""
@@ -95,6 +109,7 @@ class Collector:
         self._arena = arena
         self._names = tuple(players)
         self._players = list(players.values())
+        self._remembering = [player for player in self._players if isinstance(player, Remembering)]
         self._lineup = lineup
         self._recorded = np.array([name in record for name in self._names])
         self._segment = segment
@@ -259,7 +274,7 @@ class Collector:
             starts = np.flatnonzero(length % self._segment == 0)
             self._memory_of[slots[starts], length[starts] // self._segment] = memory_rows[starts]
         opening = np.flatnonzero(length == 0)
-        versions = np.array([p.version if isinstance(p, Learning) else -1 for p in self._players], np.int32)
+        versions = np.array([p.version if isinstance(p, Versioned) else -1 for p in self._players], np.int32)
         self._version[slots[opening]] = versions[seated[opening]]
         self._length[slots] = length + 1
 
@@ -274,6 +289,8 @@ class Collector:
         self._finish(slots[kept], results.outcome[kept], np.zeros(int(kept.sum()), np.float32), complete=True)
         self._length[slots] = 0
         self._turn[results.match] = 0
+        for player in self._remembering:
+            player.forget(results.match)
         ended = len(results)
         self._serial[results.match] = np.arange(self._next_serial, self._next_serial + ended)
         self._next_serial += ended

@@ -1,36 +1,49 @@
 """Self-play into an episode store: streams whole shards, goes on at the count on disk."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from sparring.core import Arena, Episodes, Player
 from sparring.core.episodes import concatenate
-from sparring.rollout.collector import Collector
-from sparring.rollout.lineup import everyone
+from sparring.rollout.collector import Collector, Counters
+from sparring.rollout.lineup import taking_turns
 from sparring.rollout.store import EpisodeStore
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one call of `play_into_store` did."""
+
+    matches: int
+    wins: int
+    """Of the first player, where there are two."""
+    draws: int
+    counters: Counters
 
 
 def play_into_store(
     store: EpisodeStore,
     arena: Arena,
-    player: Player,
+    players: Mapping[str, Player],
     *,
-    name: str,
     matches: int,
     shard: int,
+    keep_policy: bool,
     stop: Callable[[], bool],
     progress: Callable[[int], None],
-) -> None:
-    """Plays `player` (recorded as `name`) against itself until `store` holds `matches` matches, or `stop()`.
+) -> Played:
+    """Plays one player against itself, or two against each other, until `store` holds `matches` matches, or `stop()`.
 
     Which matches count is settled before they are played, so that short ones are not favoured. A shard is written
     every `shard` matches, and at the end; `progress` is told how many matches have been played, stored or not.
     """
     wanted = matches - store.matches
-    collector = Collector(arena, {name: player}, everyone(0, arena.spec.seats), record=[name], keep_policy=True)
+    lineup = taking_turns(range(len(players)), arena.spec.seats)
+    collector = Collector(arena, players, lineup, record=list(players), keep_policy=keep_policy)
     parts: list[Episodes] = []
-    played = 0
+    played = wins = draws = 0
 
     def write() -> None:
         if parts:
@@ -42,9 +55,15 @@ def play_into_store(
         # a failed match is replaced by one more
         counted = np.flatnonzero(episodes.match < wanted + collector.counters.failed)
         if len(counted):
-            parts.append(episodes.take(counted))
-            played += len(np.unique(episodes.match[counted]))
+            part = episodes.take(counted)
+            parts.append(part)
+            _, first_of_match = np.unique(part.match[part.player == 0], return_index=True)
+            outcome = part.outcome[part.player == 0][first_of_match]
+            wins += int((outcome > 0).sum())
+            draws += int((outcome == 0).sum())
+            played += len(np.unique(part.match))
         if sum(len(part) for part in parts) >= shard * arena.spec.seats:
             write()
         progress(matches - wanted + played)
     write()
+    return Played(played, wins, draws, collector.counters)

@@ -135,7 +135,8 @@ def choose_target(seen: View) -> tuple[Floats, Bools]:
     behind_ball = seen.cars[rows, rival, 1] > meet[:, 1] + 100
     theirs_first = (gaps[rows, rival] + 700 < gaps[:, 0]) & behind_ball
     to_goal = _unit(_aim(meet) - meet)
-    goal_side = own[:, 1] < meet[:, 1] - 100
+    nearer_home = _length(own - OWN_GOAL) < _length(meet - OWN_GOAL) - 100
+    goal_side = (own[:, 1] < meet[:, 1] - 100) | nearer_home
     danger = (meet[:, 1] < -2500) | (seen.ball_velocity[:, 1] < -900)
 
     # Attack: come in along the line from the ball to their goal, from further back the worse the angle is.
@@ -184,7 +185,7 @@ def drive(seen: View, target: Floats, *, hurry: Bools | None = None) -> Floats:
     angle = np.arctan2(aside, ahead)
     speed = (seen.velocity * seen.nose).sum(axis=1)
     controls = np.zeros((len(target), 8), np.float32)
-    controls[:, STEER] = np.where(np.abs(angle) < 0.08, 0, np.sign(angle))
+    controls[:, STEER] = np.where(np.abs(angle) < 0.03, 0, np.sign(angle))
     controls[:, YAW] = controls[:, STEER]
     tight = (np.abs(angle) > 0.9) & (distance < 700) & (speed > 800)
     controls[:, THROTTLE] = np.where(tight, -1, 1)
@@ -210,8 +211,17 @@ def dodge(seen: View, controls: Floats, target: Floats) -> None:
     strike = useful & (left > 0.16) & (left < 0.30)
     offset = target - seen.own[:, :2]
     speed = (seen.velocity * seen.nose).sum(axis=1)
-    aligned = (_unit(offset) * _unit(seen.nose[:, :2])).sum(axis=1) > 0.985
-    travel = (_length(offset) > 2600) & aligned & (seen.boost < 0.05) & (speed > 1050) & (speed < 1750)
+    aligned = (_unit(offset) * _unit(seen.nose[:, :2])).sum(axis=1) > 0.997
+    away = (seen.ball[:, 1] < seen.own[:, 1]) | (seen.boost == 0)
+    travel = (
+        (_length(offset) > 3200)
+        & aligned
+        & away
+        & (seen.boost < 0.05)
+        & (_length(seen.ball_velocity) > 5)
+        & (speed > 1050)
+        & (speed < 1750)
+    )
     jump = seen.on_ground & (strike | travel) & ~seen.holding_jump
     flip = ~seen.on_ground & seen.can_flip & seen.has_jumped & ((useful & (left < 0.17)) | travel)
     controls[jump | flip, JUMP] = 1

@@ -232,7 +232,7 @@ def borrow_move(view: View, start: int, move: int) -> None:
 def write_borrowed(view: View, start: int, move: int, left: int, most: int) -> None:
     """Columns of a move that a Pokémon has only until it leaves."""
     view.floats[start + MoveColumn.KNOWN] = 1.0 if move else 0.0
-    view.floats[start + MoveColumn.PP] = left / most if most else 0.0
+    view.floats[start + MoveColumn.PP] = min(1.0, left / most) if most else 0.0
     view.floats[start + MoveColumn.MAX_PP] = most / PP_SCALE
     view.floats[start + MoveColumn.REVEALED] = 0.0
     view.floats[start + MoveColumn.DISABLED] = 0.0

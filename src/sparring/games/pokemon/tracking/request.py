@@ -246,7 +246,7 @@ def _write_moves(view: View, place: int, names: list[str], asked: dict[str, Any]
         elif whole:
             move = listed[index]
             most = move["maxpp"]
-            left = move["pp"] / most if most else 0.0
+            left = min(1.0, move["pp"] / most) if most else 0.0
             floats[at + _M_PP] = left
             floats[at + _M_MAX_PP] = most / PP_SCALE
             floats[at + _M_DISABLED] = 1.0 if move.get("disabled") else 0.0

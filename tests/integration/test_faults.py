@@ -1,0 +1,146 @@
+"""Real processes killed in mid-run: nothing hangs, nothing finished is lost or doubled."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from sparring.learn.checkpoint import Checkpoint, save_checkpoint
+from sparring.rollout.store import EpisodeStore, shards
+from tests import hex as small
+
+SPARRING = [sys.executable, "-m", "sparring"]
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory):
+    """Two recurrent networks of the same shape."""
+    folder = tmp_path_factory.mktemp("weights")
+    network = {"channels": 8, "blocks": 1, "memory": "lstm"}
+    for seed, name in enumerate(("a", "b")):
+        weights = small.policy(4, seed, memory="lstm").state_dict()
+        save_checkpoint(folder / name, Checkpoint(small.spec(4), network, version=seed, weights=weights, about={}))
+    return folder
+
+
+class Serving:
+    """`sparring serve` in a process of its own."""
+
+    def __init__(self, checkpoints, port=0):
+        models = [word for name in ("a", "b") for word in ("--model", f"{name}={checkpoints / name}")]
+        command = [*SPARRING, "serve", *models, "--port", str(port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        ready = self.process.stdout.readline()
+        assert ready.startswith("Ready on tcp://127.0.0.1:"), ready
+        assert ready.endswith(": a, b\n")
+        self.address = ready.split()[2].rstrip(":")
+        self.port = int(self.address.rsplit(":", 1)[1])
+
+    def kill(self):
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def selfplay(folder, games, *options):
+    command = f"selfplay hex --save {folder} --games {games} --parallel 32 --shard 40 --threads 1 --size 4".split()
+    return subprocess.Popen([*SPARRING, *command, *options], stderr=subprocess.PIPE, text=True)
+
+
+def until(condition, process, seconds=200):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+def assert_whole(folder, games):
+    """Exactly `games` matches, each there once, each with both seats, alternating actions of two complete episodes."""
+    store = EpisodeStore(folder, small.spec(4))
+    assert store.matches == games
+    parts = list(store)
+    assert np.concatenate([np.unique(part.match) for part in parts]).tolist() == list(range(games))
+    for part in parts:
+        assert part.complete.all()
+        _, seats = np.unique(part.match, return_counts=True)
+        assert (seats == 2).all()
+    return parts
+
+
+def test_self_play_goes_on_when_its_policy_server_is_killed_and_started_again(checkpoints, tmp_path):
+    server = Serving(checkpoints)
+    folder = tmp_path / "games"
+    run = selfplay(folder, 400, "--server", server.address, "--model-a", "a", "--model-b", "b")
+    try:
+        until(lambda: len(shards(folder)) >= 2, run)
+        server.kill()
+        server = Serving(checkpoints, server.port)
+        _, said = run.communicate(timeout=200)
+    finally:
+        run.kill()
+        server.kill()
+    assert run.returncode == 0, said
+    parts = assert_whole(folder, 400)
+    assert parts[0].players == ("a", "b")
+    assert set(np.concatenate([part.version[part.player == 1] for part in parts])) == {1}
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["illegal_actions"] == summary["failed_matches"] == 0
+    assert summary["interval"][0] <= summary["win_rate"] <= summary["interval"][1]
+    assert summary["latency_ms"]["p50"] > 0
+
+
+def test_self_play_goes_on_when_a_worker_is_killed(checkpoints, tmp_path):
+    folder = tmp_path / "games"
+    run = selfplay(folder, 600, "--model", str(checkpoints / "a"), "--simulations", "0", "--num-workers", "2")
+    try:
+        until(lambda: len(shards(folder)) >= 2, run)
+        workers = [p for p in psutil.Process(run.pid).children() if "spawn_main" in " ".join(p.cmdline())]
+        assert len(workers) == 2
+        os.kill(workers[0].pid, signal.SIGKILL)
+        _, said = run.communicate(timeout=200)
+    finally:
+        run.kill()
+    assert run.returncode == 0, said
+    assert said.count("died (signal 9)") == 1
+    assert_whole(folder, 600)
+    assert json.loads((folder / "summary.json").read_text())["failed_matches"] > 0
+    assert not psutil.pid_exists(workers[1].pid)
+
+
+def test_workers_end_with_a_parent_that_was_killed(checkpoints, tmp_path):
+    run = selfplay(
+        tmp_path / "games", 100_000, "--model", str(checkpoints / "a"), "--simulations", "0", "--num-workers", "2"
+    )
+    until(lambda: len(shards(tmp_path / "games")) >= 1, run)
+    children = psutil.Process(run.pid).children(recursive=True)
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    _, left = psutil.wait_procs(children, timeout=20)
+    assert not left
+
+
+def test_status_of_a_server_and_of_none(checkpoints):
+    server = Serving(checkpoints)
+    try:
+        ask = [*SPARRING, "serve", "--status", server.address, "--json"]
+        report = json.loads(subprocess.run(ask, capture_output=True, text=True, timeout=100).stdout)
+        assert report["models"]["b"]["version"] == 1
+    finally:
+        server.kill()
+    done = subprocess.run(ask, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 1
+    assert server.address in done.stderr
+
+
+def test_a_served_model_that_is_not_there_is_one_clear_line(tmp_path):
+    done = subprocess.run(
+        [*SPARRING, "serve", "--model", f"a={tmp_path / 'nothing'}"], capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 2
+    assert "no checkpoint here" in done.stderr
