@@ -25,7 +25,9 @@ def test_games_lists_players_and_presets(run):
     assert "hex-quick" in output
 
 
-@pytest.mark.parametrize("command", ["train", "evaluate", "play", "selfplay", "gtp", "analyse", "games", "version"])
+@pytest.mark.parametrize(
+    "command", ["train", "evaluate", "play", "selfplay", "gtp", "analyse", "sgf", "games", "version"]
+)
 def test_every_command_has_help_with_an_example(run, command):
     output = run(command, "--help").stdout
     assert f"Example: sparring {command}" in output

@@ -1,4 +1,4 @@
-"""`sparring gtp` and `sparring analyse`: Hex for other programs."""
+"""`sparring gtp`, `sparring analyse` and `sparring sgf`: Hex for other programs."""
 
 import json
 import sys
@@ -95,6 +95,25 @@ def analyse(
         print(json.dumps(analysis), flush=True)
         if move is not None:
             here = here.after(move)
+
+
+@app.command(epilog="Example: sparring sgf games/hex > games.sgf")
+def sgf(
+    store: Annotated[Path, typer.Argument(help="A folder that sparring selfplay hex has saved.")],
+) -> None:
+    """Print the Hex matches of an episode store as SGF, one a line."""
+    from sparring.games.hex.records import records
+    from sparring.games.hex.text import write_sgf
+    from sparring.rollout.store import read_shard, shards
+
+    if not shards(store):
+        raise InputError(f"{store}: no episodes here")
+    for path in shards(store):
+        episodes = read_shard(path)
+        if episodes.spec.game != "hex":
+            raise InputError(f"{path}: episodes of {episodes.spec.game}, not of hex")
+        for record in records(episodes):
+            print(write_sgf(record), end="")
 
 
 def _hex_player(game: str, checkpoint: str, context: typer.Context) -> "tuple[HexSettings, Entrant]":
