@@ -2,12 +2,13 @@
 
 import pytest
 
-from sparring.core import InputError
+from sparring.core import InputError, RandomPlayer
 from sparring.inference import RemotePlayer
 from sparring.inference.models import ModelSource
+from sparring.league import Entrant, evaluate
 from tests import hex
 
-from .serving import SETTINGS, SPEC, running
+from .serving import CPU, SETTINGS, SPEC, running
 
 OWN = '''
 from torch import nn
@@ -56,3 +57,9 @@ def test_a_factory_of_the_users_code_is_served_with_its_memory(own_code):
 def test_a_factory_that_is_not_there_is_one_clear_line(own_code, text):
     with pytest.raises(InputError, match=text):
         ModelSource.from_factory("mine", text, SPEC)
+
+
+def test_a_factory_can_be_evaluated_like_any_player(own_code):
+    player = Entrant.parse("my_agents:build").seat(hex.GAME, SPEC, matches=4, device=CPU, temperature=1.0, seed=0)
+    arena = hex.GAME.arena(SETTINGS, matches=4, seed=0)
+    assert evaluate(player, RandomPlayer(1), arena, matches=8).matches == 8
