@@ -22,8 +22,8 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-FORMATS = {"gen1randombattle": 5.0, "gen9randombattle": 3.5, "gen9randomdoublesbattle": 2.5}
-"""Formats, and how many times poke-env's speed is wanted."""
+FORMATS = {"gen1randombattle": (5.0, 1), "gen9randombattle": (3.5, 2), "gen9randomdoublesbattle": (2.5, 2)}
+"""Formats, how many times poke-env's speed is wanted, and simulator processes (ours and the limit's)."""
 MATCHES = 64
 EARLIER_TEAM = 2_750
 """Battles an hour of the doubles team we learn from, 8 cores and an RTX 3090."""
@@ -61,30 +61,30 @@ def speeds(format: str, *, seconds: float, rounds: int) -> None:
     """Ours, the bare simulator and poke-env, in turns."""
     from sparring.games.pokemon import PokemonArena, PokemonSettings
 
-    arena = PokemonArena(PokemonSettings(format=format), matches=MATCHES, seed=0)
+    wanted, processes = FORMATS[format]
+    arena = PokemonArena(PokemonSettings(format=format, simulators=processes), matches=MATCHES, seed=0)
     server, port = start_server()
     ours, bare, peer = [], [], []
     try:
         play(arena, seconds=seconds / 2)
         for _ in range(rounds):
             ours.append(play(arena, seconds=seconds))
-            bare.append(bare_speed(format, seconds))
+            bare.append(bare_speed(format, seconds, processes))
             peer.append(run_peer(format, port, seconds))
     finally:
         arena.close()
         server.terminate()
         server.wait()
     best = max(rate for rate, _ in ours)
-    limit = max(run["decisions"] / run["seconds"] for run in bare)
+    limit = max(sum(run["decisions"] / run["seconds"] for run in runs) for runs in bare)
     other = max(run["decisions"] / run["seconds"] for run in peer)
-    wanted = FORMATS[format]
-    name = f"{format}: arena, both seats random"
+    name = f"{format}: arena, both seats random, {processes} simulator{'s' * (processes > 1)}"
     figure(name, best, "decisions/s", peer="poke-env", reference=round(other), ratio=ratio(best, other), wanted=wanted)
     figure(name, best, "decisions/s", limit="bare simulator", reference=round(limit), ratio=ratio(best, limit))
     by_cpu = max(rate for _, rate in ours)
-    limit_by_cpu = max(run["decisions"] / run["cpu"] for run in bare)
+    limit_by_cpu = max(run["decisions"] / run["cpu"] for runs in bare for run in runs)
     figure(
-        f"{format}: simulator process alone",
+        f"{format}: one simulator process",
         by_cpu,
         "decisions/CPU-s",
         limit="bare simulator",
@@ -118,14 +118,16 @@ def children_seconds(arena) -> float:
     return sum(time.user + time.system for time in times)
 
 
-def bare_speed(format: str, seconds: float) -> dict:
+def bare_speed(format: str, seconds: float, processes: int) -> list[dict]:
+    """What each of so many bare simulator processes did at the same time."""
     from sparring.games.pokemon.setup import installation, pools_folder
 
     found = installation()
     script = Path(__file__).with_name("pokemon_bare.js")
     pool = pools_folder() / format / "0.txt"
     command = [found.node, str(script), format, str(pool), str(seconds), str(seconds / 2)]
-    return json.loads(subprocess.run(command, env=found.environment(), capture_output=True, check=True).stdout)
+    runs = [subprocess.Popen(command, env=found.environment(), stdout=subprocess.PIPE) for _ in range(processes)]
+    return [json.loads(run.communicate()[0]) for run in runs]
 
 
 def costs(format: str, *, rows: int) -> None:

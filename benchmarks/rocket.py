@@ -10,13 +10,18 @@ Sides take turns, the best of each counts, and one-core figures are by CPU secon
 import argparse
 import json
 import os
+import pty
+import resource
 import subprocess
 import sys
+import tempfile
 from time import process_time
 
 MODES = ("1v1", "2v2", "3v3")
 MATCHES = 48
-PEER = ("rlgym-rocket-league[sim]==2.0.1", "rocketsim==2.2.1", "numpy<2")
+PEER = ("rlgym-rocket-league[sim]==2.0.1", "rocketsim==2.2.1", "numpy<2", "pydantic>=2.13", "wandb")
+LEARN = ("rlgym-learn==1.0.5", "rlgym-learn-algos==0.2.6")
+ROWS, EPOCHS = int(os.environ.get("ROWS", "50000")), 3
 
 
 def main() -> None:
@@ -25,6 +30,9 @@ def main() -> None:
     parser.add_argument("--ppo", action="store_true", help="PPO end to end as well: some minutes")
     parser.add_argument("--peer", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.peer and options.peer[0] == "ppo":
+        rlgym_learn(int(options.peer[1]))
+        return
     if options.peer:
         print(rlgym_speed(options.peer[0], float(options.peer[1])))
         return
@@ -42,7 +50,10 @@ def main() -> None:
         figures.append(figure(f"arena {mode}", best_ours, "agent-steps/CPU-s", "rlgym 2.0.1", peer))
         figures.append(figure(f"arena {mode}", best_ours, "agent-steps/CPU-s", "bare RocketSim", best_bare, limit=True))
     if options.ppo:
-        figures += [ppo_figure(memory) for memory in ("none", "lstm")]
+        peer = rlgym_learn_speed(python)
+        for memory in ("none", "lstm"):
+            name = f"PPO 1v1 256x3{' with LSTM' if memory == 'lstm' else ''}"
+            figures.append(figure(name, ppo_speed(memory), "agent-steps/CPU-s", "rlgym-learn 1.0.5", peer))
     show(figures)
 
 
@@ -121,8 +132,122 @@ def peer_python() -> str:
         print(f"making a venv for RLGym in {folder}", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PEER], check=True, stdout=sys.stderr)
+        subprocess.run(
+            [str(python), "-m", "pip", "install", "--quiet", "--no-deps", *LEARN], check=True, stdout=sys.stderr
+        )
+        # torch is large and the same for both sides: the peer finds ours, after its own numpy.
+        import torch
+
+        ours = os.path.dirname(os.path.dirname(torch.__file__))
+        own = next((folder / "lib").glob("python*/site-packages"))
+        (own / "zz_torch.pth").write_text(ours + "\n")
         (folder / "ready").touch()
     return str(python)
+
+
+def ppo_speed(memory: str, updates: int = 3) -> float:
+    """Collecting and learning together: 50k rows an update, 3 passes, actor and critic of 256x3 each."""
+    import torch
+
+    from sparring.learn.config import validate_config
+    from sparring.learn.training import Training
+
+    torch.set_num_threads(1)
+    config, game = validate_config(
+        {
+            "game": "rocket",
+            "settings": {"observation": "rlgym"},
+            "network": {"width": 256, "layers": 3, "memory": memory},
+            "learner": {"kind": "ppo", "rows": ROWS, "epochs": EPOCHS, "batch": 8192, "cut": 128, "stop_kl": 10.0},
+            "matches": 96,
+            "threads": 1,
+        },
+        where="benchmark",
+    )
+    training = Training(config, game, say=lambda text: print(text, file=sys.stderr))
+    best = 0.0
+    for _ in range(updates):
+        rows, start = training.decisions, process_time()
+        training.advance()
+        best = max(best, (training.decisions - rows) / (process_time() - start))
+    training.close()
+    return best
+
+
+def rlgym_learn_speed(python: str) -> float:
+    """Agent-steps by CPU second, all its processes together; what starting up costs is subtracted."""
+    spent = []
+    for steps in (ROWS, 3 * ROWS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        with tempfile.TemporaryDirectory() as folder:
+            command = [python, os.path.abspath(__file__), "--peer", "ppo", str(steps)]
+            _, terminal = pty.openpty()  # it reads keys, and stops without a terminal
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stdin=terminal)
+            os.close(terminal)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return 2 * ROWS / (spent[1] - spent[0])
+
+
+def rlgym_learn(steps: int) -> None:
+    """PPO as rlgym-learn runs it, on two processes of environments."""
+    import numpy as np
+    import torch
+    from rlgym_learn import (
+        BaseConfigModel,
+        LearningCoordinator,
+        LearningCoordinatorConfigModel,
+        NumpySerdeConfig,
+        ProcessConfigModel,
+        PyAnySerdeType,
+        SerdeTypesModel,
+    )
+    from rlgym_learn_algos.ppo import (
+        BasicCritic,
+        DiscreteFF,
+        ExperienceBufferConfigModel,
+        GAETrajectoryProcessor,
+        GAETrajectoryProcessorConfigModel,
+        NumpyExperienceBuffer,
+        PPOAgentController,
+        PPOAgentControllerConfigModel,
+        PPOLearnerConfigModel,
+    )
+
+    torch.set_num_threads(1)
+    space = PyAnySerdeType.TUPLE((PyAnySerdeType.STRING(), PyAnySerdeType.INT()))
+    serde = SerdeTypesModel(
+        agent_id_serde_type=PyAnySerdeType.STRING(),
+        action_serde_type=PyAnySerdeType.NUMPY(np.int64, config=NumpySerdeConfig.STATIC(shape=(1,))),
+        obs_serde_type=PyAnySerdeType.NUMPY(np.float64),
+        reward_serde_type=PyAnySerdeType.FLOAT(),
+        obs_space_serde_type=space,
+        action_space_serde_type=space,
+    )
+    controller = PPOAgentControllerConfigModel(
+        timesteps_per_iteration=ROWS,
+        save_every_ts=10**9,
+        learner_config=PPOLearnerConfigModel(n_epochs=EPOCHS, batch_size=ROWS, n_minibatches=6, device="cpu"),
+        experience_buffer_config=ExperienceBufferConfigModel(
+            max_size=ROWS, device="cpu", trajectory_processor_config=GAETrajectoryProcessorConfigModel()
+        ),
+    )
+    config = LearningCoordinatorConfigModel(
+        base_config=BaseConfigModel(serde_types=serde, timestep_limit=steps),
+        process_config=ProcessConfigModel(n_proc=2),
+        agent_controllers_config={"ppo": controller},
+    )
+    sizes = (256, 256, 256)
+    agent = PPOAgentController(
+        actor_factory=lambda seen, acts, device: DiscreteFF(seen[1], acts[1], sizes, device),
+        critic_factory=lambda seen, device: BasicCritic(seen[1], sizes, device),
+        experience_buffer=NumpyExperienceBuffer(GAETrajectoryProcessor()),
+    )
+    LearningCoordinator(rlgym_environment, agent_controllers={"ppo": agent}, config=config).start()
+
+
+def rlgym_environment():
+    return make_rlgym("1v1")
 
 
 def run_peer(python: str, mode: str, seconds: float) -> float:
@@ -130,9 +255,8 @@ def run_peer(python: str, mode: str, seconds: float) -> float:
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
 
 
-def rlgym_speed(mode: str, seconds: float) -> float:
-    """Random play on RLGym's environment with the parts its documentation starts from."""
-    import numpy as np
+def make_rlgym(mode: str):
+    """RLGym's environment with the parts its documentation starts from."""
     from rlgym.api import RLGym
     from rlgym.rocket_league.action_parsers import LookupTableAction, RepeatAction
     from rlgym.rocket_league.done_conditions import (
@@ -147,7 +271,7 @@ def rlgym_speed(mode: str, seconds: float) -> float:
     from rlgym.rocket_league.state_mutators import FixedTeamSizeMutator, KickoffMutator, MutatorSequence
 
     team = int(mode[0])
-    env = RLGym(
+    return RLGym(
         state_mutator=MutatorSequence(FixedTeamSizeMutator(team, team), KickoffMutator()),
         obs_builder=DefaultObs(zero_padding=team),
         action_parser=RepeatAction(LookupTableAction(), repeats=8),
@@ -156,6 +280,13 @@ def rlgym_speed(mode: str, seconds: float) -> float:
         truncation_cond=AnyCondition(NoTouchTimeoutCondition(10.0), TimeoutCondition(45.0)),
         transition_engine=RocketSimEngine(),
     )
+
+
+def rlgym_speed(mode: str, seconds: float) -> float:
+    """Random play on RLGym's environment."""
+    import numpy as np
+
+    env = make_rlgym(mode)
     agents = list(env.reset())
     rng = np.random.default_rng(0)
     for timed in (0.3, seconds):

@@ -27,6 +27,7 @@ def make(lengths, *, segment=0, seed=0):
         observation={"x": rng.integers(0, 99, (r, 2)).astype(np.int16)},
         legal=pack_mask(rng.random((r, 11)) < 0.5),
         action=rng.integers(0, 11, r).astype(np.int32),
+        turn=np.arange(r, dtype=np.int32),
         reward=rng.random(r).astype(np.float32),
         log_prob=rng.random(r).astype(np.float32),
         value=rng.random(r).astype(np.float32),

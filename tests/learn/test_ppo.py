@@ -36,8 +36,7 @@ def test_the_loss_matches_numbers_worked_by_hand():
         "log_prob": torch.tensor([[0.0, 0.0, 5.0]]),
         "old_log_prob": torch.tensor([[-np.log(2), np.log(2), -5.0]], dtype=torch.float32),
         "advantage": torch.tensor([[1.0, -1.0, 100.0]]),
-        "value": torch.tensor([[1.0, 0.0, 50.0]]),
-        "target": torch.tensor([[0.0, 2.0, 0.0]]),
+        "value_error": (torch.tensor([[1.0, 0.0, 50.0]]) - torch.tensor([[0.0, 2.0, 0.0]])) ** 2,
         "entropy": torch.tensor([[1.0, 3.0, 9.0]]),
         "valid": torch.tensor([[True, True, False]]),
     }

@@ -24,6 +24,9 @@ def evaluate(
     parallel: Annotated[int, typer.Option(min=1, help="Matches played at the same time.")] = 256,
     temperature: Annotated[float, typer.Option(min=0, help="0 plays a network's likeliest action.")] = 1.0,
     simulations: Annotated[int, typer.Option(min=0, help="Look-ahead of checkpoints, a move; 0: none.")] = 0,
+    least: Annotated[
+        float, typer.Option(min=0, max=1, help="A network's actions less likely than this are left out.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option()] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -52,6 +55,7 @@ def evaluate(
             matches=parallel,
             device=Device.pick(),
             temperature=temperature,
+            least=least,
             seed=seed + number,
             simulations=simulations,
         )

@@ -7,10 +7,10 @@ protocols; `distribution` the one masked distribution; `episodes` what training 
 from sparring.core.arena import Adaptive, Arena, IllegalAction, Resumable
 from sparring.core.check import ArenaFault, ArenaReport, check_arena
 from sparring.core.decisions import Answers, Array, Decisions, Results
-from sparring.core.distribution import entropy, masked_log_softmax, sample
+from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
 from sparring.core.episodes import Episodes
 from sparring.core.errors import InputError, RunError
-from sparring.core.game import Game, Installable, game_names, load_game
+from sparring.core.game import Game, Installable, Solvable, game_names, load_game
 from sparring.core.model import ForwardModel
 from sparring.core.player import Player, RandomPlayer
 from sparring.core.spec import Field, GameSpec
@@ -36,7 +36,9 @@ __all__ = [
     "Results",
     "Resumable",
     "RunError",
+    "Solvable",
     "check_arena",
+    "drop_unlikely",
     "entropy",
     "game_names",
     "load_game",

@@ -36,3 +36,9 @@ def sample(log_probs: Any, uniform: Any, *, xp: Any) -> Any:
 def entropy(log_probs: Any, *, xp: Any) -> Any:
     """Entropy `float[...]` in nats of `log_probs: float[..., actions]`."""
     return -(xp.exp(log_probs) * log_probs).sum(axis=-1)
+
+
+def drop_unlikely(log_probs: Any, least: float, *, xp: Any) -> Any:
+    """`log_probs: float[..., actions]` without the actions of probability below `least`, the likeliest always kept."""
+    keep = (xp.exp(log_probs) >= least) | (log_probs >= xp.amax(log_probs, axis=-1, keepdims=True))
+    return masked_log_softmax(log_probs, keep & (log_probs > ILLEGAL), xp=xp)

@@ -45,6 +45,9 @@ class Episodes:
     """`uint8[r, ceil(actions / 8)]` the mask as packed bits; see `unpack_legal`."""
     action: NDArray[np.int32]
     """`int32[r]`"""
+    turn: NDArray[np.int32]
+    """`int32[r]` number of the match's wait that showed the row, from 0; rows of both seats with one turn were
+    answered without knowledge of each other."""
     reward: NDArray[np.float32]
     """`float32[r]` gained between this row's action and the seat's next row, or the end."""
     log_prob: NDArray[np.float32]
@@ -107,7 +110,7 @@ class Episodes:
 
 
 _PER_EPISODE = ("lengths", "match", "seat", "player", "version", "outcome", "complete", "last_value")
-_PER_ROW = ("legal", "action", "reward", "log_prob", "value")
+_PER_ROW = ("legal", "action", "turn", "reward", "log_prob", "value")
 assert {*_PER_EPISODE, *_PER_ROW} < {field.name for field in fields(Episodes)}
 
 

@@ -67,6 +67,18 @@ class Installable(Protocol):
         ...
 
 
+@runtime_checkable
+class Solvable(Protocol):
+    """A game small enough that exploitability is computed, not estimated; the training loop logs it."""
+
+    def nash_conv(self, settings: Any, seat: Callable[[int], Player]) -> float:
+        """What the two seats together would gain by answering a player perfectly; 0 at an equilibrium.
+
+        `seat(matches)` makes the player, with room for that many matches; its answers carry the whole `policy`.
+        """
+        ...
+
+
 def game_names() -> list[str]:
     """Names of all installed games, sorted."""
     return sorted(point.name for point in entry_points(group=ENTRY_POINTS))

@@ -14,7 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sparring.core import Answers, Array, Decisions, GameSpec, masked_log_softmax, sample
+from sparring.core import Answers, Array, Decisions, GameSpec, drop_unlikely, masked_log_softmax, sample
+from sparring.core.distribution import ILLEGAL
 from sparring.inference.backend import BackendName, pick_step
 from sparring.inference.device import Device, padded_rows, to_numpy
 from sparring.inference.openvino import OpenVinoStep
@@ -122,9 +123,12 @@ class InferenceEngine:
         policy: str | NDArray[np.int32],
         *,
         temperature: float = 1.0,
+        least: float = 0.0,
         keep_policy: bool = False,
     ) -> Answers:
         """Actions for k rows, drawn from the policy at `temperature` (0: the likeliest action).
+
+        Actions less likely than `least` are left out of the distribution.
 
         `policy` is one name for all rows, or `int32[k]` an index into `policies` for each; rows are grouped by
         policy and each group is one forward pass. Only at temperature 1 is `log_prob` the policy's own.
@@ -140,6 +144,7 @@ class InferenceEngine:
                 slots=slots,
                 uniform=uniform,
                 temperature=temperature,
+                least=least,
                 keep_policy=keep_policy,
             )
         answers = Answers(
@@ -159,6 +164,7 @@ class InferenceEngine:
                 slots=slots[rows],
                 uniform=uniform[rows],
                 temperature=temperature,
+                least=least,
                 keep_policy=keep_policy,
             )
             pieces: list[tuple[Array | None, Array | None]] = [
@@ -182,6 +188,7 @@ class InferenceEngine:
         slots: NDArray[np.intp],
         uniform: NDArray[np.float32],
         temperature: float | NDArray[np.float32] = 1.0,
+        least: float = 0.0,
         keep_policy: bool = False,
     ) -> Answers:
         """`answer` where the caller says which memory slot each row has and brings its random draws.
@@ -201,7 +208,10 @@ class InferenceEngine:
                 memory = {key: _reset(slab[slot_index], fresh) for key, slab in served.memory.items()}
             output = self._forward(policy, served, observation, legal, memory)
             logits = output.logits[:rows].float()
-            log_probs, action = self._draw(logits, self.device.tensor(legal), self.device.tensor(uniform), temperature)
+            mask = self.device.tensor(legal)
+            if least > 0:
+                mask = mask & (drop_unlikely(masked_log_softmax(logits, mask, xp=torch), least, xp=torch) > ILLEGAL)
+            log_probs, action = self._draw(logits, mask, self.device.tensor(uniform), temperature)
             for key, slab in served.memory.items():
                 slab[slot_index] = output.memory[key][:rows].to(slab.dtype)
             answers = Answers(

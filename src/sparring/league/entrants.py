@@ -23,7 +23,7 @@ class Entrant:
 
     @classmethod
     def parse(cls, text: str) -> "Entrant":
-        """A path to a checkpoint or run folder, shipped weights (`hex-7x7`), `package.module:factory`, or a built-in player."""
+        """A checkpoint or run folder, shipped weights (`hex-7x7`), `package.module:factory`, or a built-in player."""
         path = Path(text)
         if not path.exists():
             path = shipped_weights().get(text, path)
@@ -43,6 +43,7 @@ class Entrant:
         temperature: float,
         seed: int,
         simulations: int = 0,
+        least: float = 0.0,
     ) -> Player:
         """The player, ready for an arena of `spec` with `matches` matches.
 
@@ -63,7 +64,7 @@ class Entrant:
             search = GumbelSettings(simulations=simulations)
             symmetry = isinstance(forward_model(spec), Symmetric)
             return search_player(engine, "main", search, play=PlaySettings(), seed=seed, symmetry=symmetry)
-        return NetworkPlayer(engine, "main", temperature=temperature)
+        return NetworkPlayer(engine, "main", temperature=temperature, least=least)
 
     def seat_for_selfplay(
         self,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from torch import nn
@@ -10,11 +11,13 @@ from sparring.core import GameSpec, Player
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings, GateSettings
 from sparring.learn.learner import Learner
+from sparring.learn.magnet import Magnet, MagnetSettings
 from sparring.learn.ppo import Ppo, PpoSettings
+from sparring.learn.rnad import Rnad, RnadSettings
 from sparring.search import SearchPlayer, Symmetric
 from sparring.search.seating import forward_model, search_player
 
-LearnerSettings = PpoSettings | AlphaZeroSettings
+LearnerSettings = PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings
 
 
 @runtime_checkable
@@ -42,6 +45,10 @@ class Algorithm:
     """Whether the learner compares its own probabilities with those played, so that only torch may play them."""
     gate: GateSettings | None = None
     """The trial new weights must pass before they play; None: they play at once."""
+    deployed: nn.Module | None = None
+    """The policy that is rated and saved, where it is another than the one that plays."""
+    least: float = 0.0
+    """Actions less likely than this are left out where the policy is rated."""
 
 
 def build_algorithm(
@@ -51,6 +58,24 @@ def build_algorithm(
     if isinstance(settings, AlphaZeroSettings):
         return _alphazero(settings, policy, spec=spec, device=device, seed=seed)
     recurrent = bool(policy.initial_memory(1))  # type: ignore[operator]
+    if isinstance(settings, RnadSettings):
+        rnad = Rnad(policy, settings, device=device)
+        return Algorithm(
+            learner=rnad,
+            player=partial(NetworkPlayer, keep_policy=True),
+            rows=settings.rows,
+            segment=settings.segment if recurrent else 0,
+            keep_policy=True,
+            deployed=rnad.target,
+            least=settings.least,
+        )
+    if isinstance(settings, MagnetSettings):
+        return Algorithm(
+            learner=Magnet(policy, settings, device=device, seed=seed),
+            player=NetworkPlayer,
+            rows=settings.ppo.rows,
+            segment=settings.ppo.segment if recurrent else 0,
+        )
     return Algorithm(
         learner=Ppo(policy, settings, device=device, seed=seed),
         player=NetworkPlayer,

@@ -49,6 +49,16 @@ def batches(episodes: Episodes, *, rows: int, device: Device, rng: np.random.Gen
         yield make_batch(episodes, index, valid=steps < lengths[chosen], segments=chosen, device=device)
 
 
+def one_batch(episodes: Episodes, *, device: Device) -> Batch:
+    """All rows of `episodes` as one batch."""
+    starts, lengths = _segments(episodes)
+    steps = np.arange(int(lengths.max()))[:, None]
+    index = starts + np.minimum(steps, lengths - 1)
+    return make_batch(
+        episodes, index, valid=steps < lengths, segments=np.arange(len(starts), dtype=np.intp), device=device
+    )
+
+
 def make_batch(
     episodes: Episodes,
     index: NDArray[np.intp],

@@ -13,7 +13,9 @@ from sparring.core.settings import apply_overrides, convert
 from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
 from sparring.learn.alphazero import AlphaZeroSettings
+from sparring.learn.magnet import MagnetSettings
 from sparring.learn.ppo import PpoSettings
+from sparring.learn.rnad import RnadSettings
 
 Count = Annotated[int, Meta(ge=1)]
 NotNegative = Annotated[int, Meta(ge=0)]
@@ -44,7 +46,7 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The game's rule options."""
     network: dict[str, Any] = {}
     """The network's size options."""
-    learner: PpoSettings | AlphaZeroSettings
+    learner: PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings
     init: str | None = None
     """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
     decisions: Count = 1_000_000
@@ -54,6 +56,10 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     seed: int = 0
     workers: NotNegative = 0
     """Processes that play; 0 plays in this one, deterministic from the seed."""
+    overlap: bool = False
+    """Whether the next episodes are collected while the last are learned from; no longer deterministic."""
+    most_age: NotNegative = 0
+    """Episodes begun with weights more than this many updates old are dropped; 0: none is."""
     device: DeviceName = "auto"
     dtype: DtypeName = "float32"
     backend: BackendName = "auto"
@@ -66,7 +72,18 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     evaluation: EvaluationSettings = EvaluationSettings()
 
 
-FREE_TO_CHANGE = ("decisions", "workers", "device", "backend", "compiled", "threads", "checkpoint", "evaluation")
+FREE_TO_CHANGE = (
+    "decisions",
+    "workers",
+    "overlap",
+    "most_age",
+    "device",
+    "backend",
+    "compiled",
+    "threads",
+    "checkpoint",
+    "evaluation",
+)
 """Keys that may differ when a run is resumed."""
 
 

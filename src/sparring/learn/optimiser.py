@@ -13,11 +13,13 @@ from sparring.learn.learner import NotFinite
 class Optimiser:
     """Adam with gradient clipping, a guard against NaN, and float16 loss scaling where the device needs it."""
 
-    def __init__(self, policy: nn.Module, *, learning_rate: float, clip_norm: float, device: Device) -> None:
+    def __init__(
+        self, policy: nn.Module, *, learning_rate: float, clip_norm: float, device: Device, momentum: float = 0.9
+    ) -> None:
         self._policy = policy
         self._clip_norm = clip_norm
         self._scaler = device.scaler()
-        self.adam = torch.optim.Adam(policy.parameters(), lr=learning_rate, eps=1e-5)
+        self.adam = torch.optim.Adam(policy.parameters(), lr=learning_rate, betas=(momentum, 0.999), eps=1e-5)
 
     def set_learning_rate(self, rate: float) -> None:
         """Used from the next step on."""

@@ -3,7 +3,7 @@
 Both seats' episodes train the one policy: in a zero-sum game each is the other's opponent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -17,7 +17,7 @@ from sparring.inference import Device
 from sparring.learn.batches import Batch, batches
 from sparring.learn.optimiser import Optimiser
 from sparring.learn.returns import generalised_advantages
-from sparring.policy import Absorbing, Output
+from sparring.policy import Absorbing, Output, value_error
 
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -54,8 +54,12 @@ class PpoSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Rows after which a running episode is handed over, valued by the network; 0 waits for its end."""
 
 
+Penalty = Callable[[Batch, Tensor], Tensor]
+"""Of a batch and log-probabilities `float[T, B, actions]` of the policy: `float[T, B]`, added to the loss by row."""
+
+
 class Ppo:
-    """The PPO learner."""
+    """The PPO learner. `penalty`, if given for an update, is one more term of the loss."""
 
     def __init__(self, policy: nn.Module, settings: PpoSettings, *, device: Device, seed: int) -> None:
         self.policy = policy.to(device.torch_device)
@@ -66,7 +70,7 @@ class Ppo:
             policy, learning_rate=settings.learning_rate, clip_norm=settings.clip_norm, device=device
         )
 
-    def update(self, episodes: Episodes, *, progress: float) -> dict[str, float]:
+    def update(self, episodes: Episodes, *, progress: float, penalty: Penalty | None = None) -> dict[str, float]:
         """Up to `epochs` passes over `episodes`, stopping early once the policy has moved far enough."""
         settings = self._settings
         rate = settings.learning_rate * (1 - progress if settings.schedule == "linear" else 1)
@@ -84,7 +88,7 @@ class Ppo:
         epochs = 0
         for _ in range(settings.epochs):
             epoch = [
-                self._learn(batch, episodes, scaled, target)
+                self._learn(batch, episodes, scaled, target, penalty)
                 for batch in batches(episodes, rows=settings.batch, device=self._device, rng=self._rng)
             ]
             seen += epoch
@@ -102,7 +106,14 @@ class Ppo:
         }
         return metrics
 
-    def _learn(self, batch: Batch, episodes: Episodes, advantage: np.ndarray, target: np.ndarray) -> dict[str, float]:
+    def _learn(
+        self,
+        batch: Batch,
+        episodes: Episodes,
+        advantage: np.ndarray,
+        target: np.ndarray,
+        penalty: Penalty | None,
+    ) -> dict[str, float]:
         device = self._device
         old_log_prob = batch.pick(episodes.log_prob, device)
         advantages = batch.pick(advantage, device)
@@ -115,8 +126,7 @@ class Ppo:
             log_prob=log_prob,
             old_log_prob=old_log_prob,
             advantage=advantages,
-            value=output.value.float(),
-            target=targets,
+            value_error=value_error(output, targets),
             entropy=entropy(log_probs, xp=torch),
             valid=batch.valid,
             clip=self._settings.clip,
@@ -126,6 +136,9 @@ class Ppo:
             + self._settings.value_weight * parts["value_loss"]
             - self._settings.entropy_weight * parts["entropy"]
         )
+        if penalty is not None:
+            parts["penalty"] = (penalty(batch, log_probs) * batch.valid).sum() / batch.valid.sum()
+            loss = loss + parts["penalty"]
         culprits = {f"observation.{name}": field for name, field in batch.observation.items()}
         culprits |= {f"memory.{name}": field for name, field in batch.memory.items()}
         culprits |= {"log_prob": old_log_prob, "advantage": advantages, "value target": targets}
@@ -152,8 +165,7 @@ def ppo_losses(
     log_prob: Tensor,
     old_log_prob: Tensor,
     advantage: Tensor,
-    value: Tensor,
-    target: Tensor,
+    value_error: Tensor,
     entropy: Tensor,
     valid: Tensor,
     clip: float,
@@ -173,7 +185,7 @@ def ppo_losses(
     surrogate = torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
     return {
         "policy_loss": -mean(surrogate),
-        "value_loss": mean((value - target) ** 2),
+        "value_loss": mean(value_error),
         "entropy": mean(entropy),
         "kl": mean(ratio - 1 - log_ratio),
         "clip_fraction": mean(((ratio - 1).abs() > clip).float()),

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
-from sparring.core import Adaptive, Arena, Array, Game, GameSpec, InputError, Resumable
+from sparring.core import Adaptive, Arena, Array, Episodes, Game, GameSpec, InputError, Resumable, Solvable
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import Score, built_in, evaluate
@@ -21,6 +22,7 @@ from sparring.learn.checkpoint import Checkpoint, load_checkpoint
 from sparring.learn.config import TrainConfig
 from sparring.learn.interrupts import Interrupts
 from sparring.learn.learner import NotFinite
+from sparring.learn.overlap import Ahead, young
 from sparring.learn.run import ResumeState, RunFolder
 from sparring.policy import parameter_count
 from sparring.report.metrics import Metrics
@@ -61,7 +63,7 @@ def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[
                 values = training.advance()
                 if config.evaluation.every and training.update % config.evaluation.every == 0:
                     scores = training.rate()
-                    values |= {f"win_rate/{name}": score.rate for name, score in scores.items()}
+                    values |= {f"win_rate/{name}": score.rate for name, score in scores.items()} | training.solve()
                     training.keep_best(folder, scores)
                 training.adapt(values)
                 metrics.write(training.update, values)
@@ -113,7 +115,7 @@ class Training:
             compiled=config.compiled,
             say=say,
         )
-        self.engine.add(POLICY, self._copy_policy())
+        self.engine.add(POLICY, self._copy_policy(policy))
         self.arena: Arena = (
             WorkerArena(game, self._settings, matches=config.matches, seed=config.seed, workers=config.workers, say=say)
             if config.workers
@@ -129,6 +131,7 @@ class Training:
             cut=self.algorithm.cut,
             keep_policy=self.algorithm.keep_policy,
         )
+        self._ahead = Ahead(self.collector, self.algorithm.rows) if config.overlap else None
         self._stages = Stages()
         say(f"{config.game} {dict(self.spec.settings)}: {parameter_count(policy):,} weights on {self._device.kind}")
 
@@ -138,7 +141,7 @@ class Training:
         counters, engine = self.collector.counters, self.engine.counters
         before = (counters.decisions, counters.matches, counters.batches, engine.forward_seconds)
         with self._stages.time("collect"):
-            episodes = self.collector.collect(self.algorithm.rows)
+            episodes, too_old = self._collect()
         progress = min(1.0, self.decisions / self._config.decisions)
         with self._stages.time("learn"):
             values = self.algorithm.learner.update(episodes, progress=progress)
@@ -147,9 +150,10 @@ class Training:
         with self._stages.time("swap"):
             values |= self._publish()
         seconds = perf_counter() - start
-        forward = engine.forward_seconds - before[3]
-        self._stages.seconds["collect"] -= forward
-        self._stages.add("forward", forward)
+        if self._ahead is None:  # else forwards run beside the other stages
+            forward = engine.forward_seconds - before[3]
+            self._stages.seconds["collect"] -= forward
+            self._stages.add("forward", forward)
         if isinstance(self.player, Reporting):
             values |= self.player.report()
         return values | {
@@ -157,17 +161,30 @@ class Training:
             "episode_rows": episodes.rows / len(episodes),
             "decisions_per_second": (counters.decisions - before[0]) / seconds,
             "matches_per_second": (counters.matches - before[1]) / seconds,
-            "mean_batch": (counters.decisions - before[0]) / (counters.batches - before[2]),
+            "mean_batch": (counters.decisions - before[0]) / max(1, counters.batches - before[2]),
             "illegal_actions": counters.illegal,
             "failed_matches": counters.failed,
             "policy_age": float(np.mean(self.update - 1 - episodes.version)),
+            "too_old": too_old,
             **{f"share/{stage}": share for stage, share in self._stages.shares().items()},
             **(self.arena.report() if isinstance(self.arena, Adaptive) else {}),
         }
 
+    def _collect(self) -> tuple[Episodes, int]:
+        """The next episodes to learn from, and how many were too old to keep."""
+        found = self.collector.collect(self.algorithm.rows) if self._ahead is None else self._ahead.take()
+        if self._config.most_age == 0:
+            return found, 0
+        episodes = young(found, version=self.engine.policies[POLICY], most_age=self._config.most_age)
+        return episodes, len(found) - len(episodes)
+
     def adapt(self, values: Mapping[str, float]) -> None:
         """Lets a curriculum see an update's metrics."""
-        changed = self.arena.adapt(values) if isinstance(self.arena, Adaptive) else None
+        if not isinstance(self.arena, Adaptive):
+            return
+        if self._ahead is not None:
+            self._ahead.pause()  # an arena is not changed while it plays
+        changed = self.arena.adapt(values)
         if changed is not None:
             self._say(changed)
 
@@ -188,16 +205,20 @@ class Training:
                 arena = self._game.arena(self._settings, matches=min(settings.matches, self._config.matches), seed=seed)
                 if isinstance(arena, Adaptive) and isinstance(self.arena, Adaptive):
                     arena.stand_at(self.arena.standing())
-                engine = InferenceEngine(
-                    self.spec, slots=arena.matches * self.spec.seats, device=self._device, seed=seed
-                )
-                engine.add(POLICY, self._copy_policy())
+                player = self._rated_player(arena.matches, seed=seed)
                 opponent = built_in(self._game, self.spec, name, seed=seed)
                 try:
-                    scores[name] = evaluate(NetworkPlayer(engine, POLICY), opponent, arena, matches=settings.matches)
+                    scores[name] = evaluate(player, opponent, arena, matches=settings.matches)
                 finally:
                     arena.close()
         return scores
+
+    def solve(self) -> dict[str, float]:
+        """Exact figures of the present policy, where the game can be solved."""
+        if not isinstance(self._game, Solvable):
+            return {}
+        with self._stages.time("evaluate"):
+            return {"nash_conv": self._game.nash_conv(self._settings, lambda n: self._rated_player(n, seed=0))}
 
     def _publish(self) -> dict[str, float]:
         """Hands the new weights to self-play: at once, or where there is a gate when they beat the present ones."""
@@ -210,8 +231,8 @@ class Training:
             seed = self._config.seed + 7_000_003 * self.update
             arena = self._game.arena(self._settings, matches=min(gate.matches, self._config.matches), seed=seed)
             engine = InferenceEngine(self.spec, slots=arena.matches * self.spec.seats, device=self._device, seed=seed)
-            engine.add("new", self._copy_policy())
-            engine.add("best", self._copy_policy())
+            engine.add("new", self._copy_policy(self.algorithm.learner.policy))
+            engine.add("best", self._copy_policy(self.algorithm.learner.policy))
             engine.swap("best", self.engine.weights(POLICY), version=0)
             players = [self.algorithm.player(engine, name) for name in ("new", "best")]
             score = evaluate(players[0], players[1], arena, matches=gate.matches)
@@ -235,12 +256,14 @@ class Training:
             spec=self.spec,
             network=self._config.network,
             version=self.update,
-            weights=self.algorithm.learner.policy.state_dict(),
+            weights=self._deployed().state_dict(),
             about={"decisions": self.decisions, "win_rates": dict(win_rates)},
         )
 
     def save(self, folder: RunFolder) -> None:
         """A checkpoint, and all that continuing takes."""
+        if self._ahead is not None:
+            self._ahead.pause()
         folder.save_checkpoint(self.checkpoint({}), keep=self._config.checkpoint.keep)
         tensors, values = self.algorithm.learner.state()
         folder.save_resume(
@@ -285,7 +308,9 @@ class Training:
                 self.player.restore(_part(state.playing, "player/"))
 
     def close(self) -> None:
-        """Frees the arena."""
+        """Ends playing and frees the arena."""
+        if self._ahead is not None:
+            self._ahead.close()
         self.arena.close()
 
     def _playing(self) -> dict[str, Array]:
@@ -306,9 +331,19 @@ class Training:
         except InputError as error:
             raise InputError(f"init = {path}: {error}") from error
 
-    def _copy_policy(self) -> Any:
+    def _deployed(self) -> nn.Module:
+        """The policy that is rated and saved."""
+        return self.algorithm.deployed or self.algorithm.learner.policy
+
+    def _rated_player(self, matches: int, *, seed: int) -> NetworkPlayer:
+        """The policy as it is rated, with room for `matches` matches."""
+        engine = InferenceEngine(self.spec, slots=matches * self.spec.seats, device=self._device, seed=seed)
+        engine.add(POLICY, self._copy_policy(self._deployed()))
+        return NetworkPlayer(engine, POLICY, least=self.algorithm.least, keep_policy=True)
+
+    def _copy_policy(self, source: nn.Module) -> Any:
         policy = self._game.policy(self.spec, self._network)
-        policy.load_state_dict(self.algorithm.learner.policy.state_dict())
+        policy.load_state_dict(source.state_dict())
         return policy
 
 

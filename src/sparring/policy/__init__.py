@@ -1,18 +1,25 @@
-"""What every torch network looks like here: the interface, memory cores, and the common actor-critic shape."""
+"""What every torch network looks like here: interface, memory cores, value heads, the common actor-critic shape."""
 
 from sparring.policy.actor_critic import ActorCritic, mlp
-from sparring.policy.interface import Absorbing, Memory, Output, Policy, parameter_count
+from sparring.policy.interface import Absorbing, Bins, Memory, Output, Policy, parameter_count
 from sparring.policy.memory import LstmMemory, NoMemory, memory_core
+from sparring.policy.value import BINS, expected_value, two_hot, value_error, value_support
 
 __all__ = [
+    "BINS",
     "Absorbing",
     "ActorCritic",
+    "Bins",
     "LstmMemory",
     "Memory",
     "NoMemory",
     "Output",
     "Policy",
+    "expected_value",
     "memory_core",
     "mlp",
     "parameter_count",
+    "two_hot",
+    "value_error",
+    "value_support",
 ]

@@ -9,22 +9,29 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from sparring.policy.interface import Memory, Output
+from sparring.policy.interface import Bins, Memory, Output
 from sparring.policy.memory import LstmMemory, NoMemory
+from sparring.policy.value import expected_value
 
 
 class ActorCritic(nn.Module):
     """encoder(observation, legal) -> (features `[k, width]`, context); head(features, context) -> (logits, value).
 
     `context` is whatever the head needs besides the features (board planes, entity embeddings): a tensor
-    with rows first, or None. Only the features pass through the memory core.
+    with rows first, or None. Only the features pass through the memory core. With a `support: float[bins]` the
+    head's value is `[k, bins]`, the logits of a categorical value over it.
     """
 
-    def __init__(self, encoder: nn.Module, core: NoMemory | LstmMemory, head: nn.Module) -> None:
+    support: Tensor | None
+
+    def __init__(
+        self, encoder: nn.Module, core: NoMemory | LstmMemory, head: nn.Module, *, support: Tensor | None = None
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.core = core
         self.head = head
+        self.register_buffer("support", support, persistent=False)
 
     def initial_memory(self, rows: int) -> Memory:
         """The core's zeroed memory."""
@@ -35,7 +42,7 @@ class ActorCritic(nn.Module):
         features, context = self.encoder(observation, legal)
         features, memory = self.core.step(features, memory)
         logits, value = self.head(features, context)
-        return Output(logits, value, memory)
+        return self._output(logits, value, memory)
 
     def forward(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
         """`step`, under the name that torch's own tools call."""
@@ -49,7 +56,12 @@ class ActorCritic(nn.Module):
         )
         carried, memory = self.core.unroll(features.view(steps, batch, -1), first, memory)
         logits, value = cast("tuple[Tensor, Tensor]", self.head(carried.flatten(0, 1), context))
-        return Output(logits.view(steps, batch, -1), value.view(steps, batch), memory)
+        return self._output(logits.view(steps, batch, -1), value.view(steps, batch, *value.shape[1:]), memory)
+
+    def _output(self, logits: Tensor, value: Tensor, memory: Memory) -> Output:
+        if self.support is None:
+            return Output(logits, value, memory)
+        return Output(logits, expected_value(value, self.support), memory, Bins(value, self.support))
 
 
 def mlp(sizes: list[int], *, last: float = 1.0) -> nn.Sequential:

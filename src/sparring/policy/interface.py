@@ -13,12 +13,23 @@ Memory = dict[str, Tensor]
 """Name to `dtype[k, ...]`; `{}` for a policy without memory."""
 
 
+class Bins(NamedTuple):
+    """A value given as a distribution: logits `float[..., bins]` over the gains `support: float[bins]`."""
+
+    logits: Tensor
+    support: Tensor
+
+
 class Output(NamedTuple):
-    """What a policy says: unmasked logits `float[..., actions]`, value `float[...]`, the memory after."""
+    """What a policy says: unmasked logits `float[..., actions]`, value `float[...]`, the memory after.
+
+    `bins` is what `value` is the mean of, where the value is categorical (see `policy.value`).
+    """
 
     logits: Tensor
     value: Tensor
     memory: Memory
+    bins: Bins | None = None
 
 
 class Policy(Protocol):

@@ -123,6 +123,7 @@ class Collector:
         self._row_of = np.zeros((slots, 64), np.intp)
         self._memory_of = np.zeros((slots, 64), np.intp)
         self._version = np.full(slots, -1, np.int32)
+        self._turn = np.zeros(arena.matches, np.int32)
         self._serial = np.arange(arena.matches, dtype=np.int64)
         self._next_serial = arena.matches
         self._seated = lineup(self._serial)
@@ -167,6 +168,7 @@ class Collector:
                 answers = self._answer(decisions, seated)
             with stages.time("record"):
                 self._record(decisions, answers, seated, memory_rows)
+                self._turn[decisions.match] = self._turn[decisions.match] + 1  # once, even if both seats act
             with stages.time("arena"):
                 self._arena.act(decisions, answers.action)
         return ended
@@ -180,6 +182,7 @@ class Collector:
             "row_of": self._row_of.copy(),
             "memory_of": self._memory_of.copy(),
             "version": self._version.copy(),
+            "turn": self._turn.copy(),
             "serial": self._serial.copy(),
             "next_serial": np.array(self._next_serial),
         }
@@ -193,6 +196,7 @@ class Collector:
         self._row_of = snapshot["row_of"].copy()
         self._memory_of = snapshot["memory_of"].copy()
         self._version = snapshot["version"].copy()
+        self._turn = snapshot["turn"].copy()
         self._serial = snapshot["serial"].copy()
         self._next_serial = int(snapshot["next_serial"])
         self._seated = self._lineup(self._serial)
@@ -261,7 +265,7 @@ class Collector:
                 value = np.zeros(len(decisions), np.float32) if answers.value is None else answers.value
                 self._finish(slots[at_cut], np.zeros(len(at_cut), np.float32), value[at_cut], complete=False)
                 length = self._length[slots]
-        numbers = self._log.append(decisions, answers)
+        numbers = self._log.append(decisions, answers, self._turn[decisions.match])
         if len(length) and int(length.max()) >= self._row_of.shape[1]:
             self._row_of = np.concatenate([self._row_of, np.zeros_like(self._row_of)], axis=1)
             self._memory_of = np.concatenate([self._memory_of, np.zeros_like(self._memory_of)], axis=1)
@@ -284,6 +288,7 @@ class Collector:
         self._log.columns["reward"][last] += results.reward[kept]
         self._finish(slots[kept], results.outcome[kept], np.zeros(int(kept.sum()), np.float32), complete=True)
         self._length[slots] = 0
+        self._turn[results.match] = 0
         for player in self._remembering:
             player.forget(results.match)
         ended = len(results)
@@ -331,6 +336,7 @@ class Collector:
                 observation={n[12:]: array for n, array in columns.items() if n.startswith("observation/")},
                 legal=columns["legal"],
                 action=columns["action"],
+                turn=columns["turn"],
                 reward=columns["reward"],
                 log_prob=columns["log_prob"],
                 value=columns["value"],

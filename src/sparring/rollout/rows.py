@@ -22,6 +22,7 @@ class RowLog:
         self.columns: dict[str, Array] = {
             "legal": np.zeros((capacity, -(-spec.actions // 8)), np.uint8),
             "action": np.zeros(capacity, np.int32),
+            "turn": np.zeros(capacity, np.int32),
             "reward": np.zeros(capacity, np.float32),
             "log_prob": np.zeros(capacity, np.float32),
             "value": np.zeros(capacity, np.float32),
@@ -31,14 +32,15 @@ class RowLog:
         for name, field in spec.observation.items():
             self.columns[f"observation/{name}"] = field.zeros(capacity)
 
-    def append(self, decisions: Decisions, answers: Answers) -> NDArray[np.intp]:
-        """Copies k rows to the end; returns their numbers `intp[k]`."""
+    def append(self, decisions: Decisions, answers: Answers, turn: NDArray[np.int32]) -> NDArray[np.intp]:
+        """Copies k rows to the end, with their `turn: int32[k]`; returns their numbers `intp[k]`."""
         start, end = self.used, self.used + len(decisions)
         if end > len(self.columns["action"]):
             self._grow(end)
         columns = self.columns
         columns["legal"][start:end] = pack_mask(decisions.legal)
         columns["action"][start:end] = answers.action
+        columns["turn"][start:end] = turn
         columns["reward"][start:end] = 0
         columns["log_prob"][start:end] = 0 if answers.log_prob is None else answers.log_prob
         columns["value"][start:end] = 0 if answers.value is None else answers.value

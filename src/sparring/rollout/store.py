@@ -24,7 +24,7 @@ FORMAT = 1
 SUFFIX = ".arrow"
 _KEY = b"sparring"
 _PER_EPISODE = ("match", "seat", "version", "outcome", "complete", "last_value")
-_PER_ROW = ("action", "reward", "log_prob", "value")
+_PER_ROW = ("action", "turn", "reward", "log_prob", "value")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Situations that tripped others, scripted in the real simulator; their requests are kept in requests.json.
 
 Run this file with a simulator folder to record them anew:
-    python tests/games/pokemon/scenarios.py <folder with node_modules>
+    python -m tests.games.pokemon.scenarios <folder with node_modules>
 """
 
 import json
@@ -9,6 +9,9 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from sparring.games.pokemon.actions import gimmicks_of
+from tests.games.pokemon.oracle import Oracle
 
 RECORDED = Path(__file__).with_name("requests.json")
 WORDS = {
@@ -320,10 +323,6 @@ SCENARIOS = {
 
 def record(simulator: Path) -> dict[str, Any]:
     """Plays every scenario and returns its request and every choice Showdown takes, with what it understood."""
-    from oracle import Oracle
-
-    from sparring.games.pokemon.actions import gimmicks_of
-
     recorded = {}
     with Oracle(simulator) as oracle:
         for name, scenario in SCENARIOS.items():

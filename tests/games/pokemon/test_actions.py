@@ -137,6 +137,19 @@ def test_each_gimmick_once_a_turn_but_different_ones_together() -> None:
     assert [name for name in names("doubles, mega beside burst") if name.count("mega") == 2]
 
 
+def test_the_two_stones_of_lets_go_are_one_mega_evolution() -> None:
+    space = DoublesActions(gimmicks_of("gen7letsgodoublesou"))
+    request = REQUESTS["doubles, plain"]["request"]
+    active = [
+        {**entry, "canTerastallize": None, "canMegaEvoX": True, "canMegaEvoY": True} for entry in request["active"]
+    ]
+    row = np.zeros(space.actions, np.bool_)
+    space.mask({**request, "active": active}, range(3), row)
+    legal = [space.describe(int(action)) for action in np.flatnonzero(row)]
+    assert any("megay" in name for name in legal)
+    assert not [name for name in legal if name.count("mega") > 1]
+
+
 def test_vgc_preview_has_90_choices() -> None:
     space = DoublesActions(gimmicks_of("gen9vgc2025regi"), bring=4)
     request = {

@@ -32,11 +32,10 @@ def found() -> Installation:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("generation", range(1, 10))
-def test_the_formula_agrees_with_smogons_calculator(found: Installation, generation: int) -> None:
-    """Mean damage of 1,500 random match-ups: half are exact, 95% within 4%, and immunities agree."""
+def compare(found: Installation, generation: int, count: int) -> tuple[float, float, float]:
+    """(median, 95th percentile of the relative error of mean damage, share of match-ups where only one sees none)."""
     draw = Matchups(generation, seed=generation)
-    matches = [draw.draw() for _ in range(1500)]
+    matches = [draw.draw() for _ in range(count)]
     errors, disagree = [], 0
     for match, said in zip(matches, smogon(found, matches), strict=True):
         if said is None:
@@ -47,14 +46,28 @@ def test_the_formula_agrees_with_smogons_calculator(found: Installation, generat
             disagree += 1
         elif theirs > 0:
             errors.append(abs(ours - theirs) / max(theirs, 1.0))
+    assert len(errors) > 0.7 * count
     median, most = np.quantile(errors, [0.5, 0.95])
-    print(
-        f"gen {generation}: {len(errors)} match-ups, median {median:.4f}, 95% {most:.4f}, {disagree} immunities differ"
-    )
-    assert len(errors) > 1000
+    print(f"gen {generation}: {len(errors)} match-ups, median {median:.4f}, 95% {most:.4f}, {disagree} differ in kind")
+    return float(median), float(most), disagree / count
+
+
+@pytest.mark.parametrize("generation", [1, 4, 9])
+def test_the_formula_agrees_with_smogons_calculator(found: Installation, generation: int) -> None:
+    median, most, disagree = compare(found, generation, 400)
     assert median < 0.005
-    assert most < 0.04
-    assert disagree <= 8
+    assert most < 0.05
+    assert disagree < 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("generation", range(1, 10))
+def test_the_formula_agrees_with_smogons_calculator_over_thousands(found: Installation, generation: int) -> None:
+    median, most, disagree = compare(found, generation, 4000)
+    assert median < 0.002
+    assert most < 0.03
+    assert disagree < 0.002
 
 
 class Scene:

@@ -1,5 +1,7 @@
 """The network: the same in steps and unrolled, and blind to the order of what has no order."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -17,6 +19,7 @@ from sparring.games.pokemon.net import DexTables
 FORMATS = ["gen1randombattle", "gen9ou", "gen9randomdoublesbattle", "gen9vgc2025regi"]
 
 
+@cache
 def real_rows(format: str, rows: int, see: str = "raw") -> tuple[GameSpec, dict[str, Tensor], Tensor]:
     """Rows from the middle of real battles."""
     arena = PokemonArena(PokemonSettings(format=format, observation=see), matches=4, seed=0)
@@ -136,6 +139,11 @@ def test_a_network_fits_formats_with_the_same_actions_only() -> None:
     gen1, gen2, gen9 = (GAME.spec(PokemonSettings(format=f"gen{number}randombattle")) for number in (1, 2, 9))
     assert GAME.fits(gen1, gen2) is None
     assert "other actions" in str(GAME.fits(gen1, gen9))
+
+
+def test_the_settings_of_a_spec_make_the_same_spec_again() -> None:
+    spec = GAME.spec(PokemonSettings(format="gen9vgc2025regi", observation="full", shaping=1.0))
+    assert GAME.spec(convert(dict(spec.settings), PokemonSettings, where="spec")) == spec
 
 
 def test_actions_have_names() -> None:

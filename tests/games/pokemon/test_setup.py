@@ -1,11 +1,12 @@
 """Set-up: what is there is left alone, what is missing is named."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from sparring.core import InputError
-from sparring.games.pokemon import setup
+from sparring.games.pokemon import PokemonSettings, setup
 from sparring.games.pokemon.setup import Installation, cache_folder, find_node, installation, setup_pokemon
 
 
@@ -16,6 +17,11 @@ def test_a_second_set_up_installs_nothing_and_says_where_things_are(installed: I
     assert len(said) == 1
     assert str(cache_folder()) in said[0]
     assert installed.modules.stat().st_mtime_ns == before
+
+
+def test_the_version_that_specs_name_is_the_one_installed(installed: Installation) -> None:
+    package = json.loads((installed.modules / "pokemon-showdown" / "package.json").read_text())
+    assert PokemonSettings().showdown == package["version"]
 
 
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

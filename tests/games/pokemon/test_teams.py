@@ -90,3 +90,15 @@ def test_random_teams_are_fixed_by_the_seed() -> None:
     finally:
         for source in sources:
             source.close()
+
+
+def test_a_used_pool_gives_way_to_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sparring.games.pokemon.teams.POOL_TEAMS", 16)
+    monkeypatch.setattr("sparring.games.pokemon.teams.pools_folder", lambda: tmp_path)
+    source, rng = RandomTeams(find_format("gen1randombattle")), np.random.default_rng(0)
+    try:
+        first = {team for _ in range(16) for team in source.draw(rng)}
+        second = {team for _ in range(16) for team in source.draw(rng)}
+        assert not first & second
+    finally:
+        source.close()

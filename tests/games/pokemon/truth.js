@@ -1,11 +1,13 @@
 // Plays seeded battles of random choices and tells the truth about them, for the tests of the tracker:
-//     node truth.js FORMAT BATTLES SEED [TEAMS_FORMAT]
+//     node truth.js FORMAT BATTLES SEED [TEAMS_FORMAT [hidden [STEPS]]]
 // One JSON object a line and decision point: what each side was sent (lines, request), and the Battle's own state.
 // TEAMS_FORMAT names a random format to draw teams from where FORMAT itself does not make any.
+// With `hidden`, what p1 cannot know of p2 at the start is another: order, moves, items, abilities and HP of its bench,
+// the last move and the tera type of its leads, and which Pokémon it brings after team preview. STEPS ends battles early.
 'use strict';
 const { Battle, Teams, PRNG } = require('pokemon-showdown');
 
-const [format, battles, seed, teamsFormat] = process.argv.slice(2);
+const [format, battles, seed, teamsFormat, hidden, steps] = process.argv.slice(2);
 
 function linesFor(log, start, side) {
   const lines = [];
@@ -135,12 +137,29 @@ function chooseAction(prng, request, i, taken, used) {
   return gimmick ? `${choice} ${gimmick}` : choice;
 }
 
+function changeHidden(team, preview, leads) {
+  const bench = preview ? team.slice(leads) : team.slice(leads).reverse();
+  for (const set of preview ? team : bench) {
+    set.moves = ['Tackle', 'Growl', 'Scratch', 'Leer'].slice(0, set.moves.length);
+    set.item = set.item && 'Berry Juice';
+    set.ability = set.ability && 'Honey Gather';
+    set.evs = { hp: 4, atk: 0, def: 0, spa: 0, spd: 0, spe: 0 };
+    set.teraType = 'Bug';
+  }
+  for (const set of preview ? [] : team.slice(0, leads)) {
+    set.moves[set.moves.length - 1] = 'Splash';
+    set.teraType = 'Bug';
+  }
+  return [...team.slice(0, leads), ...bench];
+}
+
 function choose(prng, request) {
   const taken = new Set();
   const team = request.side.pokemon;
   if (request.teamPreview) {
     const order = team.map((_, i) => i + 1);
     prng.shuffle(order);
+    if (hidden && request.side.id === 'p2') order.splice(2, 4, order[4], order[5], order[2], order[3]);
     return `team ${order.slice(0, request.maxChosenTeamSize ?? order.length).join('')}`;
   }
   if (request.forceSwitch) {
@@ -156,7 +175,11 @@ function play(number) {
   const prng = new PRNG(battleSeed);
   const battle = new Battle({ formatid: format, seed: battleSeed, send: () => {} });
   for (const side of ['p1', 'p2']) {
-    const team = Teams.generate(teamsFormat ?? format, { seed: [Number(seed), number, 2, side === 'p1' ? 1 : 2] });
+    let team = Teams.generate(teamsFormat || format, { seed: [Number(seed), number, 2, side === 'p1' ? 1 : 2] });
+    if (hidden && side === 'p2') {
+      const preview = battle.ruleTable.has('teampreview');
+      team = changeHidden(team, preview, battle.gameType === 'doubles' ? 2 : 1);
+    }
     battle.setPlayer(side, { name: side, team: Teams.pack(team) });
   }
   for (const side of battle.sides) {
@@ -164,7 +187,7 @@ function play(number) {
     side.team_order.forEach((pokemon, i) => { pokemon.team_index = i; });
   }
   let position = 0;
-  for (let step = 0; step < 1000; step++) {
+  for (let step = 0; step < Number(steps || 1000); step++) {
     const ended = battle.ended;
     process.stdout.write(JSON.stringify({
       battle: number,

@@ -183,3 +183,22 @@ def test_pad_timers_follow_rocketsims_own():
         np.testing.assert_array_equal(group._pads, np.float32(truth))
         taken += int((group._pads > field.SMALL_PAD_SECONDS).any())
     assert taken > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_ten_thousand_matches_leave_memory_flat_and_no_number_broken():
+    import psutil
+
+    settings = RocketSettings(modes=["1v1", "3v3"], room=3, starts=EVERY_START, seconds=0.5)
+    arena = RocketArena(settings, matches=64, seed=0)
+    process, ended, rng, before = psutil.Process(), 0, np.random.default_rng(0), 0
+    while ended < 10_000:
+        decisions, results = arena.wait()
+        assert not results.failed.any()
+        assert np.isfinite(decisions.observation["cars"].sum() + decisions.reward.sum())
+        ended += len(results)
+        if not before and ended > 2_000:  # every slot has both its simulators by then
+            before = process.memory_info().rss
+        arena.act(decisions, rng.integers(90, size=len(decisions)).astype(np.int32))
+    assert process.memory_info().rss - before < 20e6

@@ -22,7 +22,7 @@ from sparring.games.pokemon.formats import Format, find_format
 from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
 from sparring.games.pokemon.records import save_replay, save_text
 from sparring.games.pokemon.settings import PokemonSettings
-from sparring.games.pokemon.setup import SHOWDOWN_VERSION, cache_folder
+from sparring.games.pokemon.setup import cache_folder
 from sparring.games.pokemon.simulator import Asked, Ended, Failed, Refused, Simulator
 from sparring.games.pokemon.teams import team_source
 from sparring.games.pokemon.tracker import Tracker
@@ -37,7 +37,7 @@ def pokemon_spec(settings: PokemonSettings) -> GameSpec:
     format = find_format(settings.format)
     return GameSpec(
         game="pokemon",
-        settings={"format": format.id, "observation": settings.observation, "showdown": SHOWDOWN_VERSION},
+        settings={"format": format.id, "observation": settings.observation, "showdown": settings.showdown},
         seats=SEATS,
         actions=action_space(format).actions,
         observation={**RAW_FIELDS, **(DAMAGE_FIELDS if settings.observation == "full" else {})},

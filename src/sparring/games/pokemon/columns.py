@@ -290,7 +290,7 @@ class SideColumn(_Zero):
     FUTURE_SIGHT_LEFT_TURNS = auto()
     FUTURE_SIGHT_RIGHT = auto()
     FUTURE_SIGHT_RIGHT_TURNS = auto()
-    WISH_LEFT = auto()
+    WISH_LEFT = auto()  # 1 on the turn it is made, 1/2 on the turn it comes true
     WISH_RIGHT = auto()
     HEAL_NEXT_LEFT = auto()  # Healing Wish or Lunar Dance waits for the next one in
     HEAL_NEXT_RIGHT = auto()
@@ -336,5 +336,5 @@ class FieldColumn(_Zero):
     MUD_SPORT_TURNS = auto()
     WATER_SPORT = auto()
     WATER_SPORT_TURNS = auto()
-    FAIRY_LOCK = auto()
+    FAIRY_LOCK = auto()  # 1 on the turn it is made, 1/2 on the turn nobody may leave
     NEUTRALIZING_GAS = auto()

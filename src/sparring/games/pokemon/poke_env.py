@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from poke_env.battle import AbstractBattle, Battle, DoubleBattle
 from poke_env.player import Player as TheirPlayer
 
@@ -23,6 +24,8 @@ from sparring.games.pokemon.actions.moves import GIMMICKS, is_locked, locked_pla
 from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.formats import find_format
 
+_UNREAD = {*TheirPlayer.MESSAGES_TO_IGNORE, "error", "bigerror"}
+"""Lines that poke-env's own message loop keeps from its battles."""
 _WORDS = {**{gimmick: gimmick for gimmick in GIMMICKS}, "max": "dynamax", "ultra": "mega", "megax": "mega"}
 
 
@@ -46,7 +49,7 @@ class PokeEnvPlayer:
         action = np.empty(len(decisions), np.int32)
         for row, key in enumerate(zip(decisions.match.tolist(), decisions.seat.tolist(), strict=True)):
             seated = self._battles[key]
-            chosen = self._number(self._ask(seated.battle), seated.request, seated.order)
+            chosen = self._number(self._ask(seated.battle), seated.request, seated.order, decisions.legal[row])
             self.answered += 1
             if chosen is None or not decisions.legal[row, chosen]:
                 self.replaced += 1
@@ -74,19 +77,29 @@ class PokeEnvPlayer:
             answer = asyncio.run_coroutine_threadsafe(_awaited(answer), self._player.ps_client.loop).result()
         return answer if isinstance(answer, str) else answer.message
 
-    def _number(self, message: str, request: dict[str, Any], order: Sequence[int]) -> int | None:
-        """The action number of a message such as `/choose move surf 1, switch Mew`; None if it names no action."""
+    def _number(
+        self, message: str, request: dict[str, Any], order: Sequence[int], legal: NDArray[np.bool_]
+    ) -> int | None:
+        """The action number of a message such as `/choose move surf 1, switch Mew`; None if it names no action.
+
+        Of the actions that fit a message with `default` in it, the first legal one.
+        """
         kind, _, rest = message.removeprefix("/").partition(" ")
         if kind == "team":
             return self._preview_number(rest)
         parts = [part.strip() for part in rest.split(",")]
-        numbers = [self._order_number(part, request, order, place) for place, part in enumerate(parts)]
-        if len(numbers) != self._space.active or any(number is None for number in numbers):
+        if len(parts) != self._space.active:
             return None
-        total = 0
-        for number in numbers:
-            total = total * self._space.orders.count + int(number or 0)
-        return total
+        orders = self._space.orders.count
+        fits = legal[: orders**self._space.active].reshape((orders,) * self._space.active).copy()
+        for place, part in enumerate(parts):
+            number = self._order_number(part, request, order, place)
+            if number is not None:
+                others = np.arange(orders) != number
+                fits[(slice(None),) * place + (others,)] = False
+            elif part != "default":
+                return None
+        return int(fits.argmax()) if fits.any() else None
 
     def _order_number(self, text: str, request: dict[str, Any], order: Sequence[int], place: int) -> int | None:
         kind, _, rest = text.partition(" ")
@@ -118,6 +131,8 @@ class PokeEnvPlayer:
     def _move_place(self, id: str, active: dict[str, Any], own: Sequence[str]) -> int | None:
         if is_locked(active):
             return locked_place(active["moves"][0]["id"], own)
+        if id.startswith("hiddenpower"):
+            id = "hiddenpower"
         for offered in (active["moves"], (active.get("maxMoves") or {}).get("maxMoves", ())):
             for place, move in enumerate(offered):
                 if id in (move.get("id"), move.get("move")):
@@ -155,7 +170,7 @@ class _Seated:
         """Reads new lines, then the request that ends them, as a server would send them."""
         for line in lines.split("\n"):
             split = line.split("|")
-            if len(split) > 1 and split[1] not in TheirPlayer.MESSAGES_TO_IGNORE:
+            if len(split) > 1 and split[1] not in _UNREAD:
                 self.battle.parse_message(split)
         self.battle.parse_request(request)
         self.request = request

@@ -28,6 +28,8 @@ class PokemonSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """A folder for a replay (HTML and .log) of finished matches; empty: none are kept."""
     replay_every: Annotated[int, Meta(ge=1)] = 1
     """Keep the replay of every n-th match only."""
+    showdown: Literal["0.11.11"] = "0.11.11"
+    """The pinned simulator, whose dex numbers observations are made of: kept with weights and episodes, not chosen."""
 
 
 class PokemonNetwork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

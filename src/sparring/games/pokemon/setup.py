@@ -24,8 +24,6 @@ from sparring.core import InputError, RunError
 NODE_FOLDER = Path(__file__).parent / "node"
 """The JavaScript part of this package."""
 
-SHOWDOWN_VERSION = "0.11.11"
-"""The pinned pokemon-showdown package, which also fixes the dex numbers."""
 OLDEST_NODE = 18
 _INSTALL_SECONDS = 900
 

@@ -208,7 +208,6 @@ class _Process:
         command = [
             installed.node,
             f"--max-old-space-size={_HEAP_MEGABYTES}",
-            "--max-semi-space-size=64",
             str(NODE_FOLDER / "simulator.js"),
         ]
         self.child = subprocess.Popen(

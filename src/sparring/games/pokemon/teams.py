@@ -25,6 +25,7 @@ BUILT_IN = "built-in"
 POOL_TEAMS = 256
 """Teams in one pool; a pool serves as many matches before the next one takes its place."""
 POOLS = 64
+_POOLS_AHEAD = 3
 _POOL_SECONDS = 300.0
 
 
@@ -79,8 +80,6 @@ class RandomTeams:
         self._number = 0
         self._drawn = 0
         self._maker: subprocess.Popen[bytes] | None = None
-        if not self._path(POOLS - 1).exists():
-            self._maker = _pool_maker(self._installed, self._format, self._folder)
         self._teams = self._load(0)
 
     def draw(self, rng: np.random.Generator) -> tuple[str, str]:
@@ -101,10 +100,16 @@ class RandomTeams:
             self._maker = None
 
     def _load(self, number: int) -> list[str]:
+        """The teams of a pool; sees to it that the pools after it are being made."""
+        ahead = range(number, min(number + _POOLS_AHEAD, POOLS))
+        if not all(self._path(pool).exists() for pool in ahead):
+            self.close()
+            self._maker = _pool_maker(self._installed, self._format, self._folder, ahead)
         path = self._path(number)
         deadline = time.monotonic() + _POOL_SECONDS
         while not path.exists():
-            if self._maker is None or self._maker.poll() is not None or time.monotonic() > deadline:
+            ended = self._maker is None or self._maker.poll() is not None
+            if time.monotonic() > deadline or (ended and not path.exists()):
                 raise RunError(f"Showdown made no random teams for {self._format}; expected {path}")
             time.sleep(0.01)
         return path.read_text().splitlines()
@@ -157,9 +162,10 @@ class _Validated(msgspec.Struct, frozen=True):
     problems: list[str]
 
 
-def _pool_maker(installed: Installation, format: str, folder: Path) -> subprocess.Popen[bytes]:
-    """A process of low priority that writes the pools that are missing."""
-    command = [installed.node, str(NODE_FOLDER / "teams.js"), "pool", format, str(folder), "0", str(POOLS - 1)]
+def _pool_maker(installed: Installation, format: str, folder: Path, pools: range) -> subprocess.Popen[bytes]:
+    """A process of low priority that writes those of `pools` that are missing."""
+    numbers = (str(pools[0]), str(pools[-1]))
+    command = [installed.node, str(NODE_FOLDER / "teams.js"), "pool", format, str(folder), *numbers]
     if hasattr(os, "nice"):
         command = ["nice", "-n", "10", *command]
     return subprocess.Popen(

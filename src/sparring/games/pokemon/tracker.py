@@ -20,11 +20,25 @@ from numpy.typing import NDArray
 
 from sparring.core import InputError
 from sparring.games.pokemon.observation import ObservationRows
-from sparring.games.pokemon.tracking import effect_lines, pokemon_lines
+from sparring.games.pokemon.tracking import (
+    effect_lines,
+    field_lines,
+    health_lines,
+    move_lines,
+    pokemon_lines,
+    team_lines,
+)
 from sparring.games.pokemon.tracking.request import apply_request
 from sparring.games.pokemon.tracking.view import View
 
-_HANDLERS = {**pokemon_lines.HANDLERS, **effect_lines.HANDLERS}
+_HANDLERS = {
+    **team_lines.HANDLERS,
+    **health_lines.HANDLERS,
+    **pokemon_lines.HANDLERS,
+    **move_lines.HANDLERS,
+    **effect_lines.HANDLERS,
+    **field_lines.HANDLERS,
+}
 
 NEWS: frozenset[str] = frozenset(
     (

@@ -135,7 +135,8 @@ def choose_target(seen: View) -> tuple[Floats, Bools]:
     behind_ball = seen.cars[rows, rival, 1] > meet[:, 1] + 100
     theirs_first = (gaps[rows, rival] + 700 < gaps[:, 0]) & behind_ball
     to_goal = _unit(_aim(meet) - meet)
-    goal_side = own[:, 1] < meet[:, 1] - 100
+    nearer_home = _length(own - OWN_GOAL) < _length(meet - OWN_GOAL) - 100
+    goal_side = (own[:, 1] < meet[:, 1] - 100) | nearer_home
     danger = (meet[:, 1] < -2500) | (seen.ball_velocity[:, 1] < -900)
 
     # Attack: come in along the line from the ball to their goal, from further back the worse the angle is.
@@ -184,9 +185,9 @@ def drive(seen: View, target: Floats, *, hurry: Bools | None = None) -> Floats:
     angle = np.arctan2(aside, ahead)
     speed = (seen.velocity * seen.nose).sum(axis=1)
     controls = np.zeros((len(target), 8), np.float32)
-    controls[:, STEER] = np.where(np.abs(angle) < 0.08, 0, np.sign(angle))
+    controls[:, STEER] = np.where(np.abs(angle) < 0.03, 0, np.sign(angle))
     controls[:, YAW] = controls[:, STEER]
-    tight = (np.abs(angle) > 1.0) & (distance < 500) & (speed > 900)
+    tight = (np.abs(angle) > 0.9) & (distance < 700) & (speed > 800)
     controls[:, THROTTLE] = np.where(tight, -1, 1)
     controls[:, HANDBRAKE] = (np.abs(angle) > 1.7) & (speed > 500) & seen.on_ground
     straight = (np.abs(angle) < 0.25) & (seen.boost > 0) & (speed < 2150) & seen.on_ground
@@ -195,25 +196,34 @@ def drive(seen: View, target: Floats, *, hurry: Bools | None = None) -> Floats:
 
 
 def dodge(seen: View, controls: Floats, target: Floats) -> None:
-    """Jumps and flips, in place: into a ball in front, and along a long straight when there is no boost to burn."""
+    """Jumps and flips, in place: into a ball in front, and along a long straight when there is no boost to burn.
+
+    A flip hits hardest just after it begins, and comes two decisions after the jump: so the jump is timed by the
+    seconds that are left until the car meets the ball.
+    """
     to_ball = seen.ball - seen.own
-    near = _length(to_ball[:, :2])
-    facing = (_unit(to_ball[:, :2]) * _unit(seen.nose[:, :2])).sum(axis=1)
-    strike = (near < 380) & (seen.ball[:, 2] < 260) & (facing > 0.93) & (_unit(to_ball[:, :2])[:, 1] > 0.25)
+    towards = _unit(to_ball[:, :2])
+    gap = _length(to_ball[:, :2]) - 160
+    closing = ((seen.velocity - seen.ball_velocity)[:, :2] * towards).sum(axis=1)
+    left = gap / np.maximum(closing, 1)
+    facing = (towards * _unit(seen.nose[:, :2])).sum(axis=1)
+    useful = (facing > 0.95) & (towards[:, 1] > 0.3) & (closing > 500) & (seen.ball[:, 2] < 230)
+    strike = useful & (left > 0.16) & (left < 0.30)
     offset = target - seen.own[:, :2]
-    far = _length(offset)
     speed = (seen.velocity * seen.nose).sum(axis=1)
-    aligned = (_unit(offset) * _unit(seen.nose[:, :2])).sum(axis=1) > 0.985
-    travel = (far > 2600) & aligned & (seen.boost < 0.05) & (speed > 1050) & (speed < 1750)
-    high = (
-        (near < 420)
-        & (seen.ball[:, 2] > 180)
-        & (seen.ball[:, 2] < 420)
-        & (facing > 0.93)
-        & (_unit(to_ball[:, :2])[:, 1] > 0.25)
+    aligned = (_unit(offset) * _unit(seen.nose[:, :2])).sum(axis=1) > 0.997
+    away = (seen.ball[:, 1] < seen.own[:, 1]) | (seen.boost == 0)
+    travel = (
+        (_length(offset) > 3200)
+        & aligned
+        & away
+        & (seen.boost < 0.05)
+        & (_length(seen.ball_velocity) > 5)
+        & (speed > 1050)
+        & (speed < 1750)
     )
-    jump = seen.on_ground & (strike | travel | high) & ~seen.holding_jump
-    flip = ~seen.on_ground & seen.can_flip & seen.has_jumped & (strike | travel | high)
+    jump = seen.on_ground & (strike | travel) & ~seen.holding_jump
+    flip = ~seen.on_ground & seen.can_flip & seen.has_jumped & ((useful & (left < 0.17)) | travel)
     controls[jump | flip, JUMP] = 1
     controls[flip, PITCH] = -1
     controls[flip, YAW] = 0

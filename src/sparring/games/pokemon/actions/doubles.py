@@ -163,8 +163,11 @@ class DoublesActions:
         """`bool[orders, orders]` pairs that may be ordered together: no switch twice, no gimmick of `once` twice."""
         orders = self.orders
         same_switch = (orders.switch[:, None] == orders.switch[None, :]) & (orders.switch[:, None] >= 0)
-        limited = np.isin(orders.gimmick, [1 + self.gimmicks.index(name) for name in once])
-        same_gimmick = (orders.gimmick[:, None] == orders.gimmick[None, :]) & limited[:, None]
+        # Both stones of Let's Go are one mega evolution.
+        kinds = ["", *("mega" if name == "megay" else name for name in self.gimmicks)]
+        kind = np.array([kinds.index(kinds[gimmick]) for gimmick in orders.gimmick])
+        limited = np.array([kinds[gimmick] in once for gimmick in orders.gimmick])
+        same_gimmick = (kind[:, None] == kind[None, :]) & limited[:, None]
         together: NDArray[np.bool_] = ~(same_switch | same_gimmick)
         return together
 

@@ -1,47 +1,33 @@
-"""Lines about what lasts: volatile effects, conditions of a side and of the field, and the turns they take."""
+"""Lines about what lasts on a Pokémon: volatile effects, and what they do to moves, types and abilities."""
 
 from sparring.games.pokemon.columns import (
-    ACTIVES,
     MOVES,
     PP_SCALE,
     SLOTS,
-    TURN_SCALE,
     ActiveColumn,
     ActiveId,
     FieldColumn,
     MoveColumn,
-    PokemonColumn,
-    PokemonId,
     SideColumn,
-    Status,
 )
 from sparring.games.pokemon.tracking.effects import (
     BINDING,
     COUNTED,
     ELAPSED,
-    EXTENDED,
-    ROOMS,
-    SIDE_LAYERS,
-    SIDE_TIMED,
     SINGLE_MOVE,
     SINGLE_TURN,
     SINGLE_TURN_UNSEEN,
     STALLING,
-    SWAPPED_BY_COURT_CHANGE,
-    TERRAINS,
     VOLATILES,
-    WEATHERS,
 )
-from sparring.games.pokemon.tracking.pokemon_lines import Handler, reveal, tags, write_borrowed
+from sparring.games.pokemon.tracking.move_lines import write_borrowed
+from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
 from sparring.games.pokemon.tracking.view import FIELD, TURN, View
 
 _PARADOX = range(ActiveColumn.PARADOX_ATK, ActiveColumn.PARADOX_SPE + 1)
 _FUTURE = {"futuresight", "doomdesire"}
 _FUTURE_TURNS = 3
-
-
-# Volatile effects.
 
 
 def on_start(view: View, parts: list[str]) -> None:
@@ -129,20 +115,30 @@ def _change_types(view: View, place: int, types: str, other: str) -> None:
 
 
 def _foresee(view: View, place: int) -> None:
-    """Future Sight of the Pokémon at `place` will strike the other side (in doubles, the place is not told)."""
-    start = view.side_columns(1 - place // SLOTS)
-    view.floats[start + SideColumn.FUTURE_SIGHT_LEFT] = 1.0
-    view.start_timer(start + SideColumn.FUTURE_SIGHT_LEFT_TURNS, _FUTURE_TURNS, -1)
+    """Future Sight of the Pokémon at `place` will strike the place it was aimed at."""
+    aimed = view.target if view.target >= 0 and view.target // SLOTS != place // SLOTS else (1 - place // SLOTS) * SLOTS
+    flag, turns = _future_columns(view, aimed)
+    view.floats[flag] = 1.0
+    view.start_timer(turns, _FUTURE_TURNS, -1)
+
+
+def _future_columns(view: View, place: int) -> tuple[int, int]:
+    """Flag and countdown of what will strike `place`."""
+    start = view.side_columns(place // SLOTS)
+    right = place % SLOTS
+    return (
+        start + (SideColumn.FUTURE_SIGHT_RIGHT if right else SideColumn.FUTURE_SIGHT_LEFT),
+        start + (SideColumn.FUTURE_SIGHT_RIGHT_TURNS if right else SideColumn.FUTURE_SIGHT_LEFT_TURNS),
+    )
 
 
 def on_end(view: View, parts: list[str]) -> None:
     """`|-end|p1a: Rex|move: Taunt`."""
     effect = effect_id(parts[3])
     if effect in _FUTURE:
-        side = view.sides.get(parts[2][:2], 0)
-        start = view.side_columns(side)
-        view.floats[start + SideColumn.FUTURE_SIGHT_LEFT] = 0.0
-        view.stop_timer(start + SideColumn.FUTURE_SIGHT_LEFT_TURNS)
+        flag, turns = _future_columns(view, view.place(parts[2]))
+        view.floats[flag] = 0.0
+        view.stop_timer(turns)
         return
     if effect == "neutralizinggas":
         view.floats[FIELD + FieldColumn.NEUTRALIZING_GAS] = 0.0
@@ -308,218 +304,11 @@ def _drain(view: View, place: int, move: int, amount: int) -> None:
             view.spend_pp(view.moves(row) + index * width, amount)
 
 
-# A side.
-
-
-def on_sidestart(view: View, parts: list[str]) -> None:
-    """`|-sidestart|p1: Player|move: Stealth Rock`."""
-    side = view.sides.get(parts[2][:2])
-    effect = effect_id(parts[3])
-    if side is None:
-        return
-    start = view.side_columns(side)
-    layered = SIDE_LAYERS.get(effect)
-    if layered is not None:
-        column, most = layered
-        view.floats[start + column] = min(1.0, view.floats[start + column] + 1 / most)
-        return
-    timed = SIDE_TIMED.get(effect)
-    if timed is None:
-        view.unknown[f"-sidestart: {effect}"] += 1
-        return
-    flag, turns, span, item = timed
-    if effect == "tailwind" and view.generation < 5:
-        span = 3
-    view.floats[start + flag] = 1.0
-    _count_down(view, start + turns, span, item, view.mover)
-
-
-def _count_down(view: View, column: int, span: int, item: str, setter: int) -> None:
-    """Starts a countdown of `span` turns, EXTENDED if the setter at that place is known to hold `item`."""
-    held = known = 0.0
-    if item and setter >= 0 and view.active[setter] >= 0:
-        row = view.active[setter]
-        known = view.floats[view.pokemon(row) + PokemonColumn.ITEM_KNOWN]
-        held = view.ids[view.pokemon_ids(row) + PokemonId.ITEM] == view.tables.dex.items[item]
-    if item and held:
-        view.start_timer(column, EXTENDED, -1)
-    else:
-        view.start_timer(column, span, -1, longer=0.0 if known or not item else EXTENDED - span)
-
-
-def on_sideend(view: View, parts: list[str]) -> None:
-    """`|-sideend|p1: Player|Reflect`."""
-    side = view.sides.get(parts[2][:2])
-    effect = effect_id(parts[3])
-    if side is None:
-        return
-    start = view.side_columns(side)
-    if effect in SIDE_LAYERS:
-        view.floats[start + SIDE_LAYERS[effect][0]] = 0.0
-    elif effect in SIDE_TIMED:
-        view.floats[start + SIDE_TIMED[effect][0]] = 0.0
-        view.stop_timer(start + SIDE_TIMED[effect][1])
-    else:
-        view.unknown[f"-sideend: {effect}"] += 1
-
-
-def on_swapsideconditions(view: View, parts: list[str]) -> None:
-    """`|-swapsideconditions`: Court Change."""
-    ours, theirs = view.side_columns(0), view.side_columns(1)
-    for column in dict.fromkeys(SWAPPED_BY_COURT_CHANGE):
-        one, other = ours + column, theirs + column
-        view.floats[one], view.floats[other] = view.floats[other], view.floats[one]
-        for table in (view.timers, view.longer):
-            first, second = table.pop(one, None), table.pop(other, None)
-            if second is not None:
-                table[one] = second
-            if first is not None:
-                table[other] = first
-
-
-# The field.
-
-
-def on_weather(view: View, parts: list[str]) -> None:
-    """`|-weather|RainDance|[from] ability: Drizzle|[of] p1a: Rex`, every turn with `[upkeep]`, `none` at its end."""
-    if len(parts) > 3 and parts[3] == "[upkeep]":
-        return
-    for index in range(FIELD + FieldColumn.SUN, FIELD + FieldColumn.STRONG_WINDS + 1):
-        view.floats[index] = 0.0
-    turns = FIELD + FieldColumn.WEATHER_TURNS
-    view.stop_timer(turns)
-    effect = effect_id(parts[2])
-    if effect == "none":
-        return
-    weather = WEATHERS.get(effect)
-    if weather is None:
-        view.unknown[f"-weather: {effect}"] += 1
-        return
-    column, span, item = weather
-    view.floats[FIELD + column] = 1.0
-    source, other = tags(parts, 3)
-    by_ability = source.startswith("ability: ")
-    reveal(view, source, view.row(other))
-    if span and not (by_ability and view.generation < 6):
-        _count_down(view, turns, span, item, view.place(other) if other else view.mover)
-
-
-def on_fieldstart(view: View, parts: list[str]) -> None:
-    """`|-fieldstart|move: Trick Room|[of] p1a: Rex`."""
-    effect = effect_id(parts[2])
-    source, other = tags(parts, 3)
-    reveal(view, source, view.row(other))
-    if effect in TERRAINS:
-        for column in TERRAINS.values():
-            view.floats[FIELD + column] = 0.0
-        view.floats[FIELD + TERRAINS[effect]] = 1.0
-        setter = view.place(other) if other else view.mover
-        _count_down(view, FIELD + FieldColumn.TERRAIN_TURNS, 5, "terrainextender", setter)
-    elif effect in ROOMS:
-        flag, turns = ROOMS[effect]
-        view.floats[FIELD + flag] = 1.0
-        view.start_timer(FIELD + turns, 5, -1)
-    else:
-        view.unknown[f"-fieldstart: {effect}"] += 1
-
-
-def on_fieldend(view: View, parts: list[str]) -> None:
-    """`|-fieldend|move: Trick Room`."""
-    effect = effect_id(parts[2])
-    if effect in TERRAINS:
-        view.floats[FIELD + TERRAINS[effect]] = 0.0
-        view.stop_timer(FIELD + FieldColumn.TERRAIN_TURNS)
-    elif effect in ROOMS:
-        flag, turns = ROOMS[effect]
-        view.floats[FIELD + flag] = 0.0
-        view.stop_timer(FIELD + turns)
-    else:
-        view.unknown[f"-fieldend: {effect}"] += 1
-
-
-def on_fieldactivate(view: View, parts: list[str]) -> None:
-    """`|-fieldactivate|move: Perish Song`: news, but for Fairy Lock, which holds everyone through the next turn."""
-    if effect_id(parts[2]) == "fairylock":
-        view.floats[FIELD + FieldColumn.FAIRY_LOCK] = 1.0
-        view.timers[FIELD + FieldColumn.FAIRY_LOCK] = -0.5
-
-
-# Time.
-
-
-def on_upkeep(view: View, parts: list[str]) -> None:
-    """`|upkeep`: the turn's end has been worked out, and everything that lasts has come one turn further."""
-    floats = view.floats
-    for column, step in list(view.timers.items()):
-        if step == 0.0:  # a row of protecting moves: gone unless renewed this turn
-            _end_protect_row(view, column)
-            continue
-        value = max(0.0, floats[column] + step)
-        if value < TURN / 2 and step < 0:
-            value = view.longer.pop(column, 0.0)
-            if not value:
-                del view.timers[column]
-        floats[column] = min(1.0, value)
-    for index in view.turn_flags:
-        floats[index] = 0.0
-    view.turn_flags.clear()
-    for row in view.active:
-        if row >= 0 and view.ids[view.pokemon_ids(row) + PokemonId.STATUS] == Status.TOXIC:
-            index = view.pokemon(row) + PokemonColumn.TOXIC_TURNS
-            floats[index] = min(15 * TURN, floats[index] + TURN)
-
-
-def _end_protect_row(view: View, column: int) -> None:
-    start = column - ActiveColumn.PROTECT_TURNS
-    guarded = (ActiveColumn.PROTECTED, ActiveColumn.ENDURING)
-    side = (start - view.place_columns(0)) // len(ActiveColumn) // SLOTS
-    if any(view.floats[start + flag] for flag in guarded):
-        return
-    if view.floats[view.side_columns(side) + SideColumn.SIDE_PROTECTED]:
-        return
-    view.floats[column] = 0.0
-    del view.timers[column]
-
-
-def on_turn(view: View, parts: list[str]) -> None:
-    """`|turn|7`."""
-    view.turn = int(parts[2])
-    view.floats[FIELD + FieldColumn.TURN] = min(1.0, view.turn / 100)
-    view.passing = -1
-    for place in range(ACTIVES):
-        if view.ids[view.place_ids(place)]:
-            index = view.place_columns(place) + ActiveColumn.ACTIVE_TURNS
-            view.floats[index] = min(1.0, view.floats[index] + 1 / TURN_SCALE)
-
-
-def on_gametype(view: View, parts: list[str]) -> None:
-    """`|gametype|doubles`."""
-    view.floats[FIELD + FieldColumn.DOUBLES] = float(parts[2] == "doubles")
-
-
-def on_win(view: View, parts: list[str]) -> None:
-    """`|win|Player`, and `tie`."""
-    view.ended = True
-    view.winner = parts[2] if parts[1] == "win" else None
-
-
 HANDLERS: dict[str, Handler] = {
     "-start": on_start,
     "-end": on_end,
     "-singleturn": on_singleturn,
     "-singlemove": on_singlemove,
     "-activate": on_activate,
-    "-sidestart": on_sidestart,
-    "-sideend": on_sideend,
-    "-swapsideconditions": on_swapsideconditions,
-    "-weather": on_weather,
-    "-fieldstart": on_fieldstart,
-    "-fieldend": on_fieldend,
-    "-fieldactivate": on_fieldactivate,
-    "upkeep": on_upkeep,
-    "turn": on_turn,
-    "gametype": on_gametype,
-    "win": on_win,
-    "tie": on_win,
 }
 """Handlers by kind of line."""

@@ -17,7 +17,7 @@ from sparring.games.pokemon.columns import (
     PokemonId,
     SideColumn,
 )
-from sparring.games.pokemon.tracking.pokemon_lines import borrow_move
+from sparring.games.pokemon.tracking.move_lines import borrow_move
 from sparring.games.pokemon.tracking.tables import parse_condition
 from sparring.games.pokemon.tracking.view import FIELD, View
 
@@ -31,10 +31,6 @@ _STATS = (
 _RARE = ("details", "baseAbility", "moves", "stats", "teraType")
 _FIRST_ASKED, _END_ASKED = int(ActiveColumn.MUST_SWITCH), int(ActiveColumn.REVIVING) + 1
 _NOTHING_ASKED = array("f", bytes(4 * (_END_ASKED - _FIRST_ASKED)))
-# Plain integers where every decision passes: members of an enum cost more to reach.
-_KNOWN, _PP, _MAX_PP, _DISABLED = (
-    int(column) for column in (MoveColumn.KNOWN, MoveColumn.PP, MoveColumn.MAX_PP, MoveColumn.DISABLED)
-)
 _MOVE_WIDTH = len(MoveColumn)
 _GIMMICKS = (
     ("trapped", int(ActiveColumn.TRAPPED)),
@@ -47,6 +43,34 @@ _GIMMICKS = (
     ("canDynamax", int(ActiveColumn.CAN_DYNAMAX)),
     ("canTerastallize", int(ActiveColumn.CAN_TERA)),
 )
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_A_COMMANDING = int(ActiveColumn.COMMANDING)
+_A_MIMIC = int(ActiveColumn.MIMIC)
+_A_MUST_SWITCH = int(ActiveColumn.MUST_SWITCH)
+_A_REVIVING = int(ActiveColumn.REVIVING)
+_A_TRANSFORMED = int(ActiveColumn.TRANSFORMED)
+_AI_ABILITY = int(ActiveId.ABILITY)
+_AI_SPECIES = int(ActiveId.SPECIES)
+_F_FORCED = int(FieldColumn.FORCED)
+_F_PREVIEW = int(FieldColumn.PREVIEW)
+_M_DISABLED = int(MoveColumn.DISABLED)
+_M_KNOWN = int(MoveColumn.KNOWN)
+_M_MAX_PP = int(MoveColumn.MAX_PP)
+_M_PP = int(MoveColumn.PP)
+_P_ABILITY_KNOWN = int(PokemonColumn.ABILITY_KNOWN)
+_P_ABSENT = int(PokemonColumn.ABSENT)
+_P_ACTIVE = int(PokemonColumn.ACTIVE)
+_P_FAINTED = int(PokemonColumn.FAINTED)
+_P_ITEM_HELD = int(PokemonColumn.ITEM_HELD)
+_P_ITEM_KNOWN = int(PokemonColumn.ITEM_KNOWN)
+_P_KNOWN = int(PokemonColumn.KNOWN)
+_P_MAX_HP = int(PokemonColumn.MAX_HP)
+_P_SEEN = int(PokemonColumn.SEEN)
+_PI_ABILITY = int(PokemonId.ABILITY)
+_PI_ITEM = int(PokemonId.ITEM)
+_PI_SPECIES = int(PokemonId.SPECIES)
+_PI_TERA_TYPE = int(PokemonId.TERA_TYPE)
+_S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
 
 
 def apply_request(view: View, request: dict[str, Any]) -> None:
@@ -68,13 +92,13 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
     for place in wrong:
         _correct_place(view, place, order[place])
     if view.requests == 0:
-        view.floats[view.side_columns(0) + SideColumn.TEAM_SIZE] = len(team) / TEAM
+        view.floats[view.side_columns(0) + _S_TEAM_SIZE] = len(team) / TEAM
         view.count_fainted(0, 0)
     view.requests += 1
     field = view.floats
     forced = request.get("forceSwitch")
-    field[FIELD + FieldColumn.PREVIEW] = float(preview)
-    field[FIELD + FieldColumn.FORCED] = float(forced is not None)
+    field[FIELD + _F_PREVIEW] = float(preview)
+    field[FIELD + _F_FORCED] = float(forced is not None)
     if preview:
         return
     actives = request.get("active") or ()
@@ -87,13 +111,13 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
         if not entry["active"]:
             continue
         if forced is not None and place < len(forced):
-            field[start + ActiveColumn.MUST_SWITCH] = float(forced[place])
+            field[start + _A_MUST_SWITCH] = float(forced[place])
         if not view.ids[view.place_ids(place)]:
             continue
         if "ability" in entry:
-            view.ids[view.place_ids(place) + ActiveId.ABILITY] = view.tables.dex.abilities[entry["ability"]]
-        field[start + ActiveColumn.COMMANDING] = float(bool(entry.get("commanding")))
-        field[start + ActiveColumn.REVIVING] = float(bool(entry.get("reviving")))
+            view.ids[view.place_ids(place) + _AI_ABILITY] = view.tables.dex.abilities[entry["ability"]]
+        field[start + _A_COMMANDING] = float(bool(entry.get("commanding")))
+        field[start + _A_REVIVING] = float(bool(entry.get("reviving")))
         asked = actives[place] if place < len(actives) else None
         _write_moves(view, place, entry["moves"], asked)
         if asked:
@@ -116,8 +140,8 @@ def _order(view: View, team: list[dict[str, Any]]) -> list[int]:
         if len(team) < TEAM:
             for row in range(TEAM):
                 start = view.pokemon(row)
-                if row not in view.team_order and view.floats[start + PokemonColumn.KNOWN]:
-                    view.floats[start + PokemonColumn.ABSENT] = 1.0
+                if row not in view.team_order and view.floats[start + _P_KNOWN]:
+                    view.floats[start + _P_ABSENT] = 1.0
     return view.team_order
 
 
@@ -151,35 +175,34 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
     view.set_condition(row, condition)
     fraction, most, _ = parse_condition(condition)
     if most:
-        floats[start + PokemonColumn.MAX_HP] = most / STAT_SCALE
-    floats[start + PokemonColumn.FAINTED] = float(fraction == 0.0)
+        floats[start + _P_MAX_HP] = most / STAT_SCALE
+    floats[start + _P_FAINTED] = float(fraction == 0.0)
     item = dex.items[entry["item"]]
-    if ids[numbers + PokemonId.ITEM] != item or not floats[start + PokemonColumn.ITEM_KNOWN]:
+    if ids[numbers + _PI_ITEM] != item or not floats[start + _P_ITEM_KNOWN]:
         if item:
             view.reveal_item(row, item)
         else:
-            ids[numbers + PokemonId.ITEM] = 0
-            floats[start + PokemonColumn.ITEM_HELD] = 0.0
-        floats[start + PokemonColumn.ITEM_KNOWN] = 1.0
+            ids[numbers + _PI_ITEM] = 0
+            floats[start + _P_ITEM_HELD] = 0.0
+        floats[start + _P_ITEM_KNOWN] = 1.0
     if all(before.get(key) == entry.get(key) for key in _RARE):
         return
     if before.get("details") != entry["details"]:
         view.describe(row, entry["details"])
     if view.generation > 2:
-        ids[numbers + PokemonId.ABILITY] = dex.abilities[entry["baseAbility"]]
-        floats[start + PokemonColumn.ABILITY_KNOWN] = 1.0
+        ids[numbers + _PI_ABILITY] = dex.abilities[entry["baseAbility"]]
+        floats[start + _P_ABILITY_KNOWN] = 1.0
     if "teraType" in entry:
-        ids[numbers + PokemonId.TERA_TYPE] = dex.types[entry["teraType"]]
+        ids[numbers + _PI_TERA_TYPE] = dex.types[entry["teraType"]]
     for stat, column in _STATS:
         floats[start + column] = entry["stats"][stat] / STAT_SCALE
     place = view.active.index(row) if row in view.active else -1
     borrowed = place >= 0 and (
-        floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]
-        or floats[view.place_columns(place) + ActiveColumn.MIMIC]
+        floats[view.place_columns(place) + _A_TRANSFORMED] or floats[view.place_columns(place) + _A_MIMIC]
     )
     if place >= 0 and before.get("details") != entry["details"]:
         seen = view.place_ids(place)
-        if ids[seen] and not borrowed and ids[seen + ActiveId.SPECIES] != ids[numbers + PokemonId.SPECIES]:
+        if ids[seen] and not borrowed and ids[seen + _AI_SPECIES] != ids[numbers + _PI_SPECIES]:
             view.show_identity(place)
     if not borrowed:
         for index, name in enumerate(entry["moves"][:MOVES]):
@@ -192,10 +215,10 @@ def _correct_place(view: View, place: int, row: int) -> None:
     """The own Pokémon at `place` is another than the lines showed: the own illusion. Effects stay, the name changes."""
     view.vacate(place)
     view.active[place] = row
-    if view.floats[view.pokemon(row) + PokemonColumn.FAINTED]:
+    if view.floats[view.pokemon(row) + _P_FAINTED]:
         return
-    view.floats[view.pokemon(row) + PokemonColumn.ACTIVE] = 1.0
-    view.floats[view.pokemon(row) + PokemonColumn.SEEN] = 1.0
+    view.floats[view.pokemon(row) + _P_ACTIVE] = 1.0
+    view.floats[view.pokemon(row) + _P_SEEN] = 1.0
     view.show_identity(place)
     view.show_moves(place)
 
@@ -203,37 +226,39 @@ def _correct_place(view: View, place: int, row: int) -> None:
 def _write_moves(view: View, place: int, names: list[str], asked: dict[str, Any] | None) -> None:
     """The moves of the Pokémon at `place` in the order of its own list: a request for a locked move names only that."""
     floats, ids, tables = view.floats, view.ids, view.tables
-    transformed = floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]
+    transformed = floats[view.place_columns(place) + _A_TRANSFORMED]
     row = view.active[place]
     at, own = view.place_moves(place), view.moves(row)
     number_at, own_number = view.place_move_ids(place), view.move_ids(row)
     listed = asked["moves"] if asked else None
     whole = listed is not None and len(listed) == len(names) and "pp" in listed[0]
+    for index in range(len(names), MOVES):
+        ids[number_at + index] = 0
     for index, name in enumerate(names[:MOVES]):
         number = tables.move(name)
         if ids[number_at] != number:
             if transformed:
                 borrow_move(view, at, number)
             ids[number_at] = number
-            floats[at + _KNOWN] = 1.0
+            floats[at + _M_KNOWN] = 1.0
         if listed is None:
             pass
         elif whole:
             move = listed[index]
             most = move["maxpp"]
-            left = move["pp"] / most if most else 0.0
-            floats[at + _PP] = left
-            floats[at + _MAX_PP] = most / PP_SCALE
-            floats[at + _DISABLED] = 1.0 if move.get("disabled") else 0.0
+            left = min(1.0, move["pp"] / most) if most else 0.0
+            floats[at + _M_PP] = left
+            floats[at + _M_MAX_PP] = most / PP_SCALE
+            floats[at + _M_DISABLED] = 1.0 if move.get("disabled") else 0.0
             if not transformed:
                 if ids[own_number] == number:
-                    floats[own + _PP] = left
-                    floats[own + _MAX_PP] = most / PP_SCALE
+                    floats[own + _M_PP] = left
+                    floats[own + _M_MAX_PP] = most / PP_SCALE
                 elif view.generation == 1:  # what was mimicked shares the PP of Mimic
-                    floats[own + _PP] = min(1.0, move["pp"] / (floats[own + _MAX_PP] * PP_SCALE))
+                    floats[own + _M_PP] = min(1.0, move["pp"] / (floats[own + _M_MAX_PP] * PP_SCALE))
         else:
             open_now = any(tables.move(move["id"]) == number for move in listed)
-            floats[at + _DISABLED] = float(not open_now and listed[0]["id"] != "fight")
+            floats[at + _M_DISABLED] = float(not open_now and listed[0]["id"] != "fight")
         at += _MOVE_WIDTH
         own += _MOVE_WIDTH
         number_at += 1

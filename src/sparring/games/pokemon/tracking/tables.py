@@ -43,6 +43,8 @@ class Tables:
         }
         """Moves that never belong to a Pokémon's own list."""
         self.passing: set[int] = {dex.moves["batonpass"], dex.moves["shedtail"]}
+        self.slot_effects: set[int] = {dex.moves["wish"], dex.moves["healingwish"], dex.moves["lunardance"]}
+        self.neutralizing_gas: int = dex.abilities["neutralizinggas"]
         self.pressure: int = dex.abilities["pressure"]
         self.hidden_powers: set[int] = {number for id, number in dex.moves.numbers.items() if id.startswith("hiddenp")}
         self.must_pressure: set[int] = {

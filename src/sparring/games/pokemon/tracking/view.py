@@ -46,13 +46,52 @@ _ACTIVE_IDS, _ACTIVE_IDS_WIDTH = ID_OFFSETS["active_ids"], len(ActiveId)
 _ACTIVE_MOVE_IDS = ID_OFFSETS["active_move_ids"]
 
 _MOVE_WIDTH = len(MoveColumn)
-# Plain integers where most lines pass: members of an enum cost more to reach.
-_HP, _FAINTED, _STATUS = int(PokemonColumn.HP), int(PokemonColumn.FAINTED), int(PokemonId.STATUS)
-_PP, _MAX_PP = int(MoveColumn.PP), int(MoveColumn.MAX_PP)
 _NO_ACTIVE = array("f", bytes(4 * _ACTIVE_WIDTH))
 _NO_ACTIVE_IDS = array("h", bytes(2 * _ACTIVE_IDS_WIDTH))
 _NO_MOVES = array("f", bytes(4 * _MOVES_WIDTH))
 _NO_MOVE_IDS = array("h", bytes(2 * MOVES))
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_A_BLOCKED = int(ActiveColumn.BLOCKED)
+_A_PRESENT = int(ActiveColumn.PRESENT)
+_A_SUBSTITUTE = int(ActiveColumn.SUBSTITUTE)
+_A_TYPES_CHANGED = int(ActiveColumn.TYPES_CHANGED)
+_AI_ABILITY = int(ActiveId.ABILITY)
+_AI_POKEMON = int(ActiveId.POKEMON)
+_AI_SPECIES = int(ActiveId.SPECIES)
+_AI_TYPE_1 = int(ActiveId.TYPE_1)
+_AI_TYPE_2 = int(ActiveId.TYPE_2)
+_AI_TYPE_3 = int(ActiveId.TYPE_3)
+_F_GENERATION = int(FieldColumn.GENERATION)
+_M_KNOWN = int(MoveColumn.KNOWN)
+_M_MAX_PP = int(MoveColumn.MAX_PP)
+_M_PP = int(MoveColumn.PP)
+_P_ABILITY_KNOWN = int(PokemonColumn.ABILITY_KNOWN)
+_P_ACTIVE = int(PokemonColumn.ACTIVE)
+_P_BASE_HP = int(PokemonColumn.BASE_HP)
+_P_FAINTED = int(PokemonColumn.FAINTED)
+_P_FEMALE = int(PokemonColumn.FEMALE)
+_P_HP = int(PokemonColumn.HP)
+_P_ITEM_HELD = int(PokemonColumn.ITEM_HELD)
+_P_ITEM_KNOWN = int(PokemonColumn.ITEM_KNOWN)
+_P_ITEM_LOST = int(PokemonColumn.ITEM_LOST)
+_P_KNOWN = int(PokemonColumn.KNOWN)
+_P_LEVEL = int(PokemonColumn.LEVEL)
+_P_MALE = int(PokemonColumn.MALE)
+_P_MOVES_KNOWN = int(PokemonColumn.MOVES_KNOWN)
+_P_SEEN = int(PokemonColumn.SEEN)
+_P_SLEEP_TURNS = int(PokemonColumn.SLEEP_TURNS)
+_P_TERASTALLIZED = int(PokemonColumn.TERASTALLIZED)
+_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
+_PI_ABILITY = int(PokemonId.ABILITY)
+_PI_ITEM = int(PokemonId.ITEM)
+_PI_LAST_ITEM = int(PokemonId.LAST_ITEM)
+_PI_SPECIES = int(PokemonId.SPECIES)
+_PI_STATUS = int(PokemonId.STATUS)
+_PI_TERA_TYPE = int(PokemonId.TERA_TYPE)
+_PI_TYPE_1 = int(PokemonId.TYPE_1)
+_PI_TYPE_2 = int(PokemonId.TYPE_2)
+_S_REMAINING = int(SideColumn.REMAINING)
+_S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
 
 
 class View:
@@ -95,6 +134,8 @@ class View:
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
+        self.promised = -1
+        """The place whose Pokémon is giving itself up for the next one."""
         self.stolen = 0
         """The item that the last move took from its holder and used: it works for another."""
         self.fainted: list[int] = [0, 0]
@@ -109,7 +150,7 @@ class View:
         self.winner: str | None = None
         self.ended = False
         self.unknown: Counter[str] = Counter()
-        self.floats[FIELD + FieldColumn.GENERATION] = generation / 9
+        self.floats[FIELD + _F_GENERATION] = generation / 9
 
     # Where things lie in the arrays.
 
@@ -189,7 +230,7 @@ class View:
         best, best_score = -1, -1
         for row in range(side * TEAM, side * TEAM + TEAM):
             start = self.pokemon(row)
-            if not self.floats[start + PokemonColumn.KNOWN]:
+            if not self.floats[start + _P_KNOWN]:
                 if best < 0:
                     best, best_score = row, 0
                 continue
@@ -197,13 +238,9 @@ class View:
             if (named and named != name) or base[self.forme[row]] != base[species]:
                 continue
             score = 1 + 32 * (named == name) + 16 * (self.forme[row] == species)
-            score += 8 * (abs(self.floats[start + PokemonColumn.LEVEL] * LEVEL_SCALE - level) < 0.5)
-            score += (
-                4
-                * (self.floats[start + PokemonColumn.MALE] == male)
-                * (self.floats[start + PokemonColumn.FEMALE] == female)
-            )
-            score += 2 * (not self.floats[start + PokemonColumn.FAINTED]) + (row not in self.active)
+            score += 8 * (abs(self.floats[start + _P_LEVEL] * LEVEL_SCALE - level) < 0.5)
+            score += 4 * (self.floats[start + _P_MALE] == male) * (self.floats[start + _P_FEMALE] == female)
+            score += 2 * (not self.floats[start + _P_FAINTED]) + (row not in self.active)
             if score > best_score:
                 best, best_score = row, score
         if best < 0:
@@ -227,15 +264,15 @@ class View:
         species, level, male, female, tera = self.tables.details(details)
         start = _POKEMON + row * _POKEMON_WIDTH
         floats = self.floats
-        if not floats[start + PokemonColumn.KNOWN]:
-            floats[start + PokemonColumn.KNOWN] = 1.0
-            floats[start + PokemonColumn.HP] = 1.0
-        floats[start + PokemonColumn.LEVEL] = level / LEVEL_SCALE
-        floats[start + PokemonColumn.MALE] = male
-        floats[start + PokemonColumn.FEMALE] = female
+        if not floats[start + _P_KNOWN]:
+            floats[start + _P_KNOWN] = 1.0
+            floats[start + _P_HP] = 1.0
+        floats[start + _P_LEVEL] = level / LEVEL_SCALE
+        floats[start + _P_MALE] = male
+        floats[start + _P_FEMALE] = female
         if tera:
-            floats[start + PokemonColumn.TERASTALLIZED] = 1.0
-            self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + PokemonId.TERA_TYPE] = tera
+            floats[start + _P_TERASTALLIZED] = 1.0
+            self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + _PI_TERA_TYPE] = tera
         if self.forme[row] != species:  # else a change that ends on leaving may be in force
             self.forme[row] = species
             self.set_species(row, species)
@@ -243,54 +280,54 @@ class View:
     def set_species(self, row: int, species: int) -> None:
         """Writes what follows from a species: base stats, types, an ability where there is only one."""
         ids = _POKEMON_IDS + row * _POKEMON_IDS_WIDTH
-        if self.ids[ids + PokemonId.SPECIES] == species:
+        if self.ids[ids + _PI_SPECIES] == species:
             return
-        self.ids[ids + PokemonId.SPECIES] = species
+        self.ids[ids + _PI_SPECIES] = species
         first, second = self.tables.types[species]
-        self.ids[ids + PokemonId.TYPE_1] = first
-        self.ids[ids + PokemonId.TYPE_2] = second
+        self.ids[ids + _PI_TYPE_1] = first
+        self.ids[ids + _PI_TYPE_2] = second
         start = _POKEMON + row * _POKEMON_WIDTH
-        self.floats[start + PokemonColumn.BASE_HP : start + PokemonColumn.BASE_HP + 6] = self.tables.base_stats[species]
+        self.floats[start + _P_BASE_HP : start + _P_BASE_HP + 6] = self.tables.base_stats[species]
         ability = self.tables.only_ability[species]
         if ability:
-            self.ids[ids + PokemonId.ABILITY] = ability
-            self.floats[start + PokemonColumn.ABILITY_KNOWN] = 1.0
+            self.ids[ids + _PI_ABILITY] = ability
+            self.floats[start + _P_ABILITY_KNOWN] = 1.0
 
     def set_condition(self, row: int, text: str) -> None:
         """HP and status as a line or a request gives them."""
         fraction, _, status = parse_condition(text)
         start = _POKEMON + row * _POKEMON_WIDTH
         floats = self.floats
-        floats[start + _HP] = fraction
-        if fraction and floats[start + _FAINTED]:
-            floats[start + _FAINTED] = 0.0
-        if self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + _STATUS] != status:
+        floats[start + _P_HP] = fraction
+        if fraction and floats[start + _P_FAINTED]:
+            floats[start + _P_FAINTED] = 0.0
+        if self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + _PI_STATUS] != status:
             self.set_status(row, status)
 
     def set_status(self, row: int, status: int) -> None:
         """A status begins or ends (0)."""
-        self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + PokemonId.STATUS] = status
+        self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + _PI_STATUS] = status
         start = _POKEMON + row * _POKEMON_WIDTH
-        self.floats[start + PokemonColumn.SLEEP_TURNS] = 0.0
-        self.floats[start + PokemonColumn.TOXIC_TURNS] = 0.0
+        self.floats[start + _P_SLEEP_TURNS] = 0.0
+        self.floats[start + _P_TOXIC_TURNS] = 0.0
 
     def faint(self, row: int) -> None:
         """A Pokémon is down."""
         start = _POKEMON + row * _POKEMON_WIDTH
-        if not self.floats[start + PokemonColumn.FAINTED]:
-            self.floats[start + PokemonColumn.FAINTED] = 1.0
-            self.floats[start + PokemonColumn.TERASTALLIZED] = 0.0
+        if not self.floats[start + _P_FAINTED]:
+            self.floats[start + _P_FAINTED] = 1.0
+            self.floats[start + _P_TERASTALLIZED] = 0.0
             self.count_fainted(row // TEAM, 1)
-        self.floats[start + PokemonColumn.HP] = 0.0
-        self.floats[start + PokemonColumn.ACTIVE] = 0.0
+        self.floats[start + _P_HP] = 0.0
+        self.floats[start + _P_ACTIVE] = 0.0
         self.set_status(row, 0)
 
     def count_fainted(self, side: int, change: int) -> None:
         """One more (or, revived, one fewer) Pokémon of a side is down."""
         self.fainted[side] += change
         start = self.side_columns(side)
-        size = self.floats[start + SideColumn.TEAM_SIZE]
-        self.floats[start + SideColumn.REMAINING] = max(0.0, size - self.fainted[side] / TEAM)
+        size = self.floats[start + _S_TEAM_SIZE]
+        self.floats[start + _S_REMAINING] = max(0.0, size - self.fainted[side] / TEAM)
 
     def reveal_ability(self, row: int, ability: int) -> None:
         """A Pokémon shows the ability it has now."""
@@ -298,49 +335,51 @@ class View:
             return
         place = self.active.index(row) if row in self.active else -1
         if place >= 0 and self.ids[_ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH]:
-            now = _ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH + ActiveId.ABILITY
+            now = _ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH + _AI_ABILITY
             if self.ability_changed[place]:
                 self.ids[now] = self.ids[now] or ability
                 return
             self.ids[now] = ability
-        self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + PokemonId.ABILITY] = ability
-        self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.ABILITY_KNOWN] = 1.0
+        self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + _PI_ABILITY] = ability
+        self.floats[_POKEMON + row * _POKEMON_WIDTH + _P_ABILITY_KNOWN] = 1.0
 
     def change_ability(self, place: int, ability: int) -> None:
         """The ability of the Pokémon at `place` is another one until it leaves; 0 if nobody was told which."""
         self.ability_changed[place] = True
-        self.ids[_ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH + ActiveId.ABILITY] = ability
+        self.ids[_ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH + _AI_ABILITY] = ability
 
     def reveal_item(self, row: int, item: int) -> None:
         """A Pokémon holds `item`."""
         if row < 0 or not item:
             return
-        self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + PokemonId.ITEM] = item
+        self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + _PI_ITEM] = item
         start = _POKEMON + row * _POKEMON_WIDTH
-        self.floats[start + PokemonColumn.ITEM_KNOWN] = 1.0
-        self.floats[start + PokemonColumn.ITEM_HELD] = 1.0
-        self.floats[start + PokemonColumn.ITEM_LOST] = 0.0
+        self.floats[start + _P_ITEM_KNOWN] = 1.0
+        self.floats[start + _P_ITEM_HELD] = 1.0
+        self.floats[start + _P_ITEM_LOST] = 0.0
 
     def lose_item(self, row: int, item: int) -> None:
         """A Pokémon no longer holds `item` (0: whatever it was), nor any other."""
         if row < 0:
             return
         ids = _POKEMON_IDS + row * _POKEMON_IDS_WIDTH
-        self.ids[ids + PokemonId.LAST_ITEM] = item or self.ids[ids + PokemonId.ITEM]
-        self.ids[ids + PokemonId.ITEM] = 0
+        self.ids[ids + _PI_LAST_ITEM] = item or self.ids[ids + _PI_ITEM]
+        self.ids[ids + _PI_ITEM] = 0
         start = _POKEMON + row * _POKEMON_WIDTH
-        self.floats[start + PokemonColumn.ITEM_KNOWN] = 1.0
-        self.floats[start + PokemonColumn.ITEM_HELD] = 0.0
-        self.floats[start + PokemonColumn.ITEM_LOST] = 1.0
+        self.floats[start + _P_ITEM_KNOWN] = 1.0
+        self.floats[start + _P_ITEM_HELD] = 0.0
+        self.floats[start + _P_ITEM_LOST] = 1.0
 
     # Moves.
 
     def learn_move(self, row: int, move: int) -> int:
         """Index of `move` in a row's list, added if there is room; -1 if there is none."""
+        ids = self.ids
         start = _MOVE_IDS + row * MOVES
-        listed = self.ids[start : start + MOVES].tolist()
-        if move in listed:
-            return listed.index(move)
+        for index in range(MOVES):
+            if ids[start + index] == move:
+                return index
+        listed = ids[start : start + MOVES]
         if move in self.tables.hidden_powers:  # lines do not tell its type, requests do
             for index, other in enumerate(listed):
                 if other in self.tables.hidden_powers:
@@ -356,19 +395,19 @@ class View:
         self.ids[_MOVE_IDS + row * MOVES + index] = move
         start = _MOVES + row * _MOVES_WIDTH + index * _MOVE_WIDTH
         floats = self.floats
-        floats[start + MoveColumn.KNOWN] = 1.0
-        floats[start + MoveColumn.PP] = 1.0
-        floats[start + MoveColumn.MAX_PP] = self.tables.max_pp[move] / PP_SCALE
-        floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.MOVES_KNOWN] = (index + 1) / MOVES
+        floats[start + _M_KNOWN] = 1.0
+        floats[start + _M_PP] = 1.0
+        floats[start + _M_MAX_PP] = self.tables.max_pp[move] / PP_SCALE
+        floats[_POKEMON + row * _POKEMON_WIDTH + _P_MOVES_KNOWN] = (index + 1) / MOVES
 
     def spend_pp(self, start: int, amount: float) -> None:
         """Takes `amount` PP from the move whose columns start at `start` (gives, if negative)."""
         floats = self.floats
-        most = floats[start + _MAX_PP] * PP_SCALE
+        most = floats[start + _M_MAX_PP] * PP_SCALE
         if most:
-            left = floats[start + _PP] - amount / most
+            left = floats[start + _M_PP] - amount / most
             # PP are whole numbers: rounding keeps float32 errors from adding up.
-            floats[start + _PP] = min(1.0, max(0.0, round(left * most) / most))
+            floats[start + _M_PP] = min(1.0, max(0.0, round(left * most) / most))
 
     def show_moves(self, place: int) -> None:
         """Copies the list of the Pokémon at `place` to the place's own."""
@@ -398,7 +437,7 @@ class View:
         self.blocked_by[place] = -1
         for other, blocker in enumerate(self.blocked_by):
             if blocker == place:
-                self.floats[_ACTIVE + other * _ACTIVE_WIDTH + ActiveColumn.BLOCKED] = 0.0
+                self.floats[_ACTIVE + other * _ACTIVE_WIDTH + _A_BLOCKED] = 0.0
                 self.blocked_by[other] = -1
 
     def leave(self, place: int) -> None:
@@ -406,7 +445,7 @@ class View:
         row = self.active[place]
         self.vacate(place)
         if row >= 0:
-            self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.TOXIC_TURNS] = 0.0
+            self.floats[_POKEMON + row * _POKEMON_WIDTH + _P_TOXIC_TURNS] = 0.0
             self.set_species(row, self.forme[row])
         self.clear_place(place)
 
@@ -415,15 +454,15 @@ class View:
         row = self.active[place]
         self.active[place] = -1
         if row >= 0 and row not in self.active:
-            self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.ACTIVE] = 0.0
+            self.floats[_POKEMON + row * _POKEMON_WIDTH + _P_ACTIVE] = 0.0
 
     def enter(self, place: int, row: int) -> None:
         """A Pokémon comes to `place`, which must be clear."""
         self.active[place] = row
         start = _POKEMON + row * _POKEMON_WIDTH
-        self.floats[start + PokemonColumn.ACTIVE] = 1.0
-        self.floats[start + PokemonColumn.SEEN] = 1.0
-        self.floats[_ACTIVE + place * _ACTIVE_WIDTH + ActiveColumn.PRESENT] = 1.0
+        self.floats[start + _P_ACTIVE] = 1.0
+        self.floats[start + _P_SEEN] = 1.0
+        self.floats[_ACTIVE + place * _ACTIVE_WIDTH + _A_PRESENT] = 1.0
         self.show_identity(place)
         self.show_moves(place)
 
@@ -433,9 +472,9 @@ class View:
         theirs = _POKEMON_IDS + row * _POKEMON_IDS_WIDTH
         ours = _ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH
         ids = self.ids
-        ids[ours + ActiveId.POKEMON] = row + 1
-        ids[ours + ActiveId.SPECIES] = ids[theirs + PokemonId.SPECIES]
-        ids[ours + ActiveId.ABILITY] = ids[theirs + PokemonId.ABILITY]
+        ids[ours + _AI_POKEMON] = row + 1
+        ids[ours + _AI_SPECIES] = ids[theirs + _PI_SPECIES]
+        ids[ours + _AI_ABILITY] = ids[theirs + _PI_ABILITY]
         self.show_types(place)
 
     def show_types(self, place: int) -> None:
@@ -444,30 +483,35 @@ class View:
         theirs = _POKEMON_IDS + row * _POKEMON_IDS_WIDTH
         ours = _ACTIVE_IDS + place * _ACTIVE_IDS_WIDTH
         ids = self.ids
-        first, second = self.tables.types[ids[ours + ActiveId.SPECIES]]
-        tera = ids[theirs + PokemonId.TERA_TYPE]
+        first, second = self.tables.types[ids[ours + _AI_SPECIES]]
+        tera = ids[theirs + _PI_TERA_TYPE]
         if (
             tera
-            and self.floats[_POKEMON + row * _POKEMON_WIDTH + PokemonColumn.TERASTALLIZED]
+            and self.floats[_POKEMON + row * _POKEMON_WIDTH + _P_TERASTALLIZED]
             and self.tables.dex.types.ids[tera] != "stellar"
         ):
             first, second = tera, 0
-        ids[ours + ActiveId.TYPE_1] = first
-        ids[ours + ActiveId.TYPE_2] = second
-        ids[ours + ActiveId.TYPE_3] = 0
-        self.floats[_ACTIVE + place * _ACTIVE_WIDTH + ActiveColumn.TYPES_CHANGED] = 0.0
+        ids[ours + _AI_TYPE_1] = first
+        ids[ours + _AI_TYPE_2] = second
+        ids[ours + _AI_TYPE_3] = 0
+        self.floats[_ACTIVE + place * _ACTIVE_WIDTH + _A_TYPES_CHANGED] = 0.0
 
     def switch(self, place: int, row: int, *, passing: str) -> None:
         """Whoever is at `place` makes room for `row`; `passing` is what it hands on: "all", "substitute" or ""."""
         kept: list[tuple[int, float, float | None]] = []
         if passing:
             start = _ACTIVE + place * _ACTIVE_WIDTH
-            for column in PASSED if passing == "all" else (ActiveColumn.SUBSTITUTE,):
+            for column in PASSED if passing == "all" else (_A_SUBSTITUTE,):
                 value = self.floats[start + column]
                 if value or start + column in self.timers:
                     kept.append((start + column, value, self.timers.get(start + column)))
+        blocked = self.blocked_by.copy() if passing == "all" and self.generation < 5 else []
         self.leave(place)
         self.enter(place, row)
+        for other, blocker in enumerate(blocked):  # before generation 5, blocking is handed on as well
+            if blocker >= 0 and place in (other, blocker):
+                self.blocked_by[other] = blocker
+                self.floats[_ACTIVE + other * _ACTIVE_WIDTH + _A_BLOCKED] = 1.0
         for index, value, step in kept:
             self.floats[index] = value
             if step is not None:
@@ -507,13 +551,13 @@ class View:
         start, ids = self.pokemon(row), self.pokemon_ids(row)
         moves, move_ids = self.moves(row), self.move_ids(row)
         columns, numbers, move_columns, move_numbers = kept
-        if columns[PokemonColumn.KNOWN]:
+        if columns[_P_KNOWN]:
             self.floats[start : start + _POKEMON_WIDTH] = columns
             self.ids[ids : ids + _POKEMON_IDS_WIDTH] = numbers
         else:  # its looks are real even if it was not there: an illusion copies a teammate
-            for column in (PokemonColumn.SEEN, PokemonColumn.ACTIVE, PokemonColumn.FAINTED, PokemonColumn.MOVES_KNOWN):
+            for column in (_P_SEEN, _P_ACTIVE, _P_FAINTED, _P_MOVES_KNOWN):
                 self.floats[start + column] = 0.0
-            self.floats[start + PokemonColumn.HP] = 1.0
+            self.floats[start + _P_HP] = 1.0
             self.set_status(row, 0)
         self.floats[moves : moves + _MOVES_WIDTH] = move_columns
         self.ids[move_ids : move_ids + MOVES] = move_numbers

@@ -1,0 +1,248 @@
+"""Lines about moves: which a Pokémon has shown, what they cost, what they leave waiting."""
+
+from sparring.games.pokemon.columns import (
+    MOVES,
+    PP_SCALE,
+    SLOTS,
+    ActiveColumn,
+    ActiveId,
+    FieldColumn,
+    MoveColumn,
+    PokemonColumn,
+    PokemonId,
+    SideColumn,
+)
+from sparring.games.pokemon.dex import TARGETS
+from sparring.games.pokemon.tracking.effects import SINGLE_MOVE
+from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
+from sparring.games.pokemon.tracking.tables import effect_id
+from sparring.games.pokemon.tracking.view import FIELD, TURN, View
+
+_SPREAD = frozenset(TARGETS.index(name) for name in ("allAdjacent", "allAdjacentFoes", "all"))
+_EVERYONE = TARGETS.index("all")
+_NO_PRESSURE = frozenset(
+    TARGETS.index(name) for name in ("self", "allies", "allySide", "allyTeam", "foeSide", "adjacentAlly")
+)
+_UNTIL_IT_ACTS = tuple(
+    int(column) for column in (*SINGLE_MOVE.values(), ActiveColumn.RECHARGING, ActiveColumn.PREPARING)
+)
+_MOVE_WIDTH = len(MoveColumn)
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_A_ABILITY_SUPPRESSED = int(ActiveColumn.ABILITY_SUPPRESSED)
+_A_MIMIC = int(ActiveColumn.MIMIC)
+_A_TRANSFORMED = int(ActiveColumn.TRANSFORMED)
+_AI_ABILITY = int(ActiveId.ABILITY)
+_AI_LAST_MOVE = int(ActiveId.LAST_MOVE)
+_AI_PREPARED_MOVE = int(ActiveId.PREPARED_MOVE)
+_F_DOUBLES = int(FieldColumn.DOUBLES)
+_M_REVEALED = int(MoveColumn.REVEALED)
+
+
+def on_move(view: View, parts: list[str]) -> None:
+    """`|move|p1a: Rex|Crunch|p2a: Ann|[from] move: Sleep Talk`."""
+    place = view.standing(parts[2])
+    if place < 0:
+        return
+    view.mover = place
+    view.promised = -1
+    view.stolen = 0
+    view.target = view.place(parts[4]) if len(parts) > 4 else -1
+    tables, ids = view.tables, view.ids
+    name = parts[3]
+    move = tables.move(name)
+    source = ""
+    if len(parts) > 5:
+        source, _ = tags(parts, 5)
+        if source.startswith("ability: "):
+            reveal(view, source, view.active[place])
+    second_turn = ids[view.place_ids(place) + _AI_PREPARED_MOVE] == move
+    locked = source == "lockedmove" or view.locked[place] or second_turn
+    _act(view, place)
+    if source and not locked and tables.move(effect_id(source)) != move:
+        _call(view, place, move, source, parts)
+        return
+    ids[view.place_ids(place) + _AI_LAST_MOVE] = move
+    if move in tables.slot_effects:
+        _promise(view, place, move)
+    elif move in tables.passing:
+        view.passing = place
+        view.shedding = name == "Shed Tail"
+    if move not in tables.borrowed:
+        if view.generation == 1:
+            locked = _spent_otherwise_in_generation_1(view, place, move, source)
+        pressed = 0 if source else _pressure(view, place, move, parts)
+        _learn(view, place, move, 0 if locked else 1 + pressed)
+
+
+def _promise(view: View, place: int, move: int) -> None:
+    """Wish heals whoever is at `place` next turn, Healing Wish and Lunar Dance whoever comes there next."""
+    side = view.side_columns(place // SLOTS)
+    if move == view.tables.dex.moves["wish"]:
+        wish = side + SideColumn.WISH_LEFT + place % SLOTS
+        if not view.floats[wish]:
+            view.floats[wish] = 1.0
+            view.timers[wish] = -0.5
+    else:
+        view.promised = place
+
+
+def _call(view: View, place: int, move: int, source: str, parts: list[str]) -> None:
+    """A move that another one (or an ability) called. Pressure makes the calling move pay."""
+    if effect_id(source) == "sleeptalk":
+        _learn(view, place, move, 0)
+    caller = 0 if source.startswith(("ability: ", "item: ")) else view.tables.move(effect_id(source))
+    if caller:
+        extra = _pressure(view, place, move, parts)
+        if extra:
+            _learn(view, place, caller, extra)
+
+
+def _spent_otherwise_in_generation_1(view: View, place: int, move: int, source: str) -> bool:
+    """Generation 1 takes PP on the second turn of two, and marks what goes on by itself as its own source."""
+    if move in view.tables.two_turn:
+        return not source
+    return bool(source)
+
+
+def _learn(view: View, place: int, move: int, spent: int) -> None:
+    """The Pokémon at `place` has shown a move of its list and used `spent` PP of it."""
+    ids, floats = view.ids, view.floats
+    start, columns = view.place_move_ids(place), view.place_columns(place)
+    transformed, mimicking = floats[columns + _A_TRANSFORMED], floats[columns + _A_MIMIC]
+    row = view.active[place]
+    if transformed or mimicking:
+        index = _listed(view, start, move)
+        if transformed and index < 0 and 0 in ids[start : start + MOVES]:
+            index = ids[start : start + MOVES].index(0)
+            ids[start + index] = move
+            borrow_move(view, view.place_moves(place) + index * _MOVE_WIDTH, move)
+        if index >= 0 and (transformed or ids[view.move_ids(row) + index] != ids[start + index]):
+            at = view.place_moves(place) + index * _MOVE_WIDTH
+            floats[at + _M_REVEALED] = 1.0
+            view.spend_pp(at, spent)
+            if view.generation == 1 and not transformed:  # what was mimicked shares the PP of Mimic
+                view.spend_pp(view.moves(row) + index * _MOVE_WIDTH, spent)
+            return
+        if transformed:
+            return
+    index = view.learn_move(row, move)
+    if index < 0:
+        return
+    at = view.moves(row) + index * _MOVE_WIDTH
+    floats[at + _M_REVEALED] = 1.0
+    if spent:
+        view.spend_pp(at, spent)
+    ids[start + index] = ids[view.move_ids(row) + index]
+    seen = view.place_moves(place) + index * _MOVE_WIDTH
+    floats[seen : seen + _MOVE_WIDTH] = floats[at : at + _MOVE_WIDTH]
+
+
+def _listed(view: View, start: int, move: int) -> int:
+    """Index of a move in the list of four at `start`, whatever the type of Hidden Power; -1 if it is not there."""
+    listed = view.ids[start : start + MOVES].tolist()
+    if move in listed:
+        return listed.index(move)
+    if move in view.tables.hidden_powers:
+        return next((index for index, other in enumerate(listed) if other in view.tables.hidden_powers), -1)
+    return -1
+
+
+def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
+    """PP that a foe's Pressure costs on top. A move that fails at once hides its target, plain only in singles."""
+    target = parts[4] if len(parts) > 4 else ""
+    kind = view.tables.move_targets[move]
+    if move in view.tables.must_pressure or kind in _SPREAD:
+        first = (1 - place // SLOTS) * SLOTS
+        aimed = [first, first + 1]
+    elif kind in _NO_PRESSURE:
+        return 0
+    elif target and not target.startswith("["):
+        aimed = [view.standing(target)]
+    elif "[notarget]" in parts or view.floats[FIELD + _F_DOUBLES]:
+        return 0
+    else:
+        aimed = [(1 - place // SLOTS) * SLOTS]
+    extra = 0
+    for other in aimed:
+        if other < 0 or other // SLOTS == place // SLOTS:
+            continue
+        place_ids, row = view.place_ids(other), view.active[other]
+        ability = view.ids[place_ids + _AI_ABILITY]
+        if view.generation < 5 and kind == _EVERYONE and not view.ids[place_ids] and row >= 0:
+            # Before generation 5 it presses even from the ground on what concerns the whole field.
+            ability = view.ids[view.pokemon_ids(row) + PokemonId.ABILITY]
+        if ability == view.tables.pressure and not view.floats[view.place_columns(other) + _A_ABILITY_SUPPRESSED]:
+            extra += 1
+    return extra
+
+
+def _act(view: View, place: int) -> None:
+    """The Pokémon at `place` acts or tries to: what waited for that is over."""
+    start = view.place_columns(place)
+    floats = view.floats
+    for column in _UNTIL_IT_ACTS:
+        if floats[start + column]:
+            floats[start + column] = 0.0
+            view.ids[view.place_ids(place) + _AI_PREPARED_MOVE] = 0
+
+
+def on_cant(view: View, parts: list[str]) -> None:
+    """`|cant|p1a: Rex|slp`, `|cant|p1a: Rex|Disable|Crunch`."""
+    place = view.standing(parts[2])
+    if place < 0:
+        return
+    reason = parts[3]
+    if view.generation > 1 or reason in ("par", "recharge"):  # in generation 1 other reasons only put off a second turn
+        _act(view, place)
+    if reason == "slp":
+        view.floats[view.pokemon(view.active[place]) + PokemonColumn.SLEEP_TURNS] += TURN
+    elif reason.startswith(("ability: ", "item: ")):
+        reveal(view, reason, view.active[place])
+
+
+def on_prepare(view: View, parts: list[str]) -> None:
+    """`|-prepare|p1a: Rex|Fly`: the first turn of two."""
+    place = view.standing(parts[2])
+    if place >= 0 and "[premajor]" not in parts:
+        view.floats[view.place_columns(place) + ActiveColumn.PREPARING] = 1.0
+        view.ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] = view.tables.move(parts[3])
+
+
+def on_anim(view: View, parts: list[str]) -> None:
+    """`|-anim|p1a: Rex|Solar Beam|p2a: Ann`: a prepared move that did not have to wait."""
+    place = view.standing(parts[2])
+    if place >= 0:
+        view.floats[view.place_columns(place) + ActiveColumn.PREPARING] = 0.0
+        view.ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] = 0
+
+
+def on_mustrecharge(view: View, parts: list[str]) -> None:
+    """`|-mustrecharge|p1a: Rex`."""
+    place = view.standing(parts[2])
+    if place >= 0:
+        view.floats[view.place_columns(place) + ActiveColumn.RECHARGING] = 1.0
+
+
+def borrow_move(view: View, start: int, move: int) -> None:
+    """Columns of a move that a Pokémon has by Transform until it leaves: 5 PP of it."""
+    left = min(5, view.tables.base_pp[move])
+    write_borrowed(view, start, move, left, left if view.generation >= 5 else view.tables.max_pp[move])
+
+
+def write_borrowed(view: View, start: int, move: int, left: int, most: int) -> None:
+    """Columns of a move that a Pokémon has only until it leaves."""
+    view.floats[start + MoveColumn.KNOWN] = 1.0 if move else 0.0
+    view.floats[start + MoveColumn.PP] = min(1.0, left / most) if most else 0.0
+    view.floats[start + MoveColumn.MAX_PP] = most / PP_SCALE
+    view.floats[start + MoveColumn.REVEALED] = 0.0
+    view.floats[start + MoveColumn.DISABLED] = 0.0
+
+
+HANDLERS: dict[str, Handler] = {
+    "move": on_move,
+    "cant": on_cant,
+    "-prepare": on_prepare,
+    "-anim": on_anim,
+    "-mustrecharge": on_mustrecharge,
+}
+"""Handlers by kind of line."""

@@ -1,0 +1,36 @@
+"""What a line says of where something came from: its `[from]` effect, its `[of]` Pokémon, and what that shows."""
+
+from collections.abc import Callable
+
+from sparring.games.pokemon.columns import PokemonColumn, PokemonId
+from sparring.games.pokemon.tracking.view import View
+
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_P_ITEM_LOST = int(PokemonColumn.ITEM_LOST)
+_PI_LAST_ITEM = int(PokemonId.LAST_ITEM)
+
+
+Handler = Callable[[View, list[str]], None]
+"""Takes the view and a line split at `|` (`["", kind, ...]`), and writes what the line says."""
+
+
+def tags(parts: list[str], start: int) -> tuple[str, str]:
+    """The `[from]` effect and the `[of]` Pokémon of a line, each "" if not there."""
+    source = other = ""
+    for part in parts[start:]:
+        if part.startswith("[from]"):
+            source = part[6:].strip()
+        elif part.startswith("[of]"):
+            other = part[4:].strip()
+    return source, other
+
+
+def reveal(view: View, source: str, holder: int) -> None:
+    """`ability: X` or `item: X` shows what `holder` has (an item it has just used up is gone before it works)."""
+    if source.startswith("ability: "):
+        view.reveal_ability(holder, view.tables.dex.abilities[source[9:]])
+    elif source.startswith("item: ") and holder >= 0:
+        item = view.tables.dex.items[source[6:]]
+        lost = view.floats[view.pokemon(holder) + _P_ITEM_LOST]
+        if item != view.stolen and not (lost and view.ids[view.pokemon_ids(holder) + _PI_LAST_ITEM] == item):
+            view.reveal_item(holder, item)

@@ -1,0 +1,216 @@
+"""Lines about who is there: team preview and sheets, switches, illusions that end, faints, places that are swapped."""
+
+from sparring.games.pokemon.columns import (
+    MOVES,
+    SLOTS,
+    TEAM,
+    ActiveColumn,
+    ActiveId,
+    MoveColumn,
+    PokemonColumn,
+    PokemonId,
+    SideColumn,
+)
+from sparring.games.pokemon.tracking.sources import Handler
+from sparring.games.pokemon.tracking.tables import parse_sheet
+from sparring.games.pokemon.tracking.view import View
+
+# Plain integers where most lines pass: members of an enum cost more to reach.
+_P_ABSENT = int(PokemonColumn.ABSENT)
+_P_FAINTED = int(PokemonColumn.FAINTED)
+_P_KNOWN = int(PokemonColumn.KNOWN)
+_P_SEEN = int(PokemonColumn.SEEN)
+_P_SLEEP_TURNS = int(PokemonColumn.SLEEP_TURNS)
+_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
+_S_HEAL_NEXT_LEFT = int(SideColumn.HEAL_NEXT_LEFT)
+_S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
+
+
+# Before the battle.
+
+
+def on_poke(view: View, parts: list[str]) -> None:
+    """`|poke|p1|Garchomp, L50, F|item`: team preview, in the order of the team."""
+    side = view.sides[parts[2]]
+    for row in range(side * TEAM, side * TEAM + TEAM):
+        start = view.pokemon(row)
+        if not view.floats[start + PokemonColumn.KNOWN]:
+            view.describe(row, parts[3])
+            if len(parts) > 4 and parts[4] == "item":
+                view.floats[start + PokemonColumn.ITEM_HELD] = 1.0
+            size = view.side_columns(side) + SideColumn.TEAM_SIZE
+            view.floats[size] = max(view.floats[size], (row - side * TEAM + 1) / TEAM)
+            view.count_fainted(side, 0)
+            return
+
+
+def on_teamsize(view: View, parts: list[str]) -> None:
+    """`|teamsize|p1|4`: how many are brought, said again after team preview."""
+    side = view.sides[parts[2]]
+    view.floats[view.side_columns(side) + SideColumn.TEAM_SIZE] = int(parts[3]) / TEAM
+    view.count_fainted(side, 0)
+
+
+def on_showteam(view: View, parts: list[str]) -> None:
+    """`|showteam|p1|PACKED`: open team sheets. The own team is known better from requests."""
+    side = view.sides[parts[2]]
+    if side == 0 and view.requests:
+        return
+    dex = view.tables.dex
+    for species, item, ability, moves, tera in parse_sheet("|".join(parts[3:])):
+        number = dex.species[species]
+        rows = range(side * TEAM, side * TEAM + TEAM)
+        base = view.tables.base_species
+        row = next((row for row in rows if view.forme[row] == number), -1)
+        if row < 0:
+            row = next((row for row in rows if base[view.forme[row]] == base[number]), -1)
+        if row < 0:
+            view.unknown[f"showteam: {species}"] += 1
+            continue
+        view.reveal_ability(row, dex.abilities[ability])
+        if item:
+            view.reveal_item(row, dex.items[item])
+        else:
+            view.floats[view.pokemon(row) + PokemonColumn.ITEM_KNOWN] = 1.0
+        for move in moves:
+            view.learn_move(row, view.tables.move(move))
+        view.ids[view.pokemon_ids(row) + PokemonId.TERA_TYPE] = dex.types[tera]
+
+
+# Coming and going.
+
+
+def on_switch(view: View, parts: list[str]) -> None:
+    """`|switch|p1a: Rex|Tyranitar, M|100/100|[from] Baton Pass`, and `drag`."""
+    ident = parts[2]
+    place = view.place(ident)
+    if place < 0:
+        return
+    side = place // SLOTS
+    row = view.find_row(side, ident[5:], parts[3])
+    if side == 1 or not view.requests:
+        view.remember(place, row)
+    passing = ""
+    if view.passing == place and parts[1] == "switch":
+        passing = "substitute" if view.shedding else "all"
+    view.passing = -1
+    heals = view.floats[view.pokemon(row) + _P_FAINTED]
+    if side == 1 or not view.requests:
+        view.describe(row, parts[3])
+    else:  # the own looks may be an illusion: the next request tells
+        view.entries[row] = {}
+    view.set_condition(row, parts[4])
+    view.floats[view.pokemon(row) + _P_TOXIC_TURNS] = 0.0
+    if view.generation == 5:  # sleep starts over
+        view.floats[view.pokemon(row) + _P_SLEEP_TURNS] = 0.0
+    if heals:  # only an illusion had gone down
+        view.floats[view.pokemon(row) + _P_FAINTED] = 0.0
+    view.switch(place, row, passing=passing)
+    if view.generation < 8:  # Healing Wish does not wait for someone who needs it
+        view.floats[view.side_columns(side) + _S_HEAL_NEXT_LEFT + place % SLOTS] = 0.0
+    if side == 1:
+        _absent(view)
+
+
+def _absent(view: View) -> None:
+    """Marks the foes that stayed at home, once as many as were brought have been seen."""
+    size = round(view.floats[view.side_columns(1) + _S_TEAM_SIZE] * TEAM)
+    if size == TEAM:
+        return
+    starts = [view.pokemon(row) for row in range(TEAM, 2 * TEAM)]
+    seen = sum(view.floats[start + _P_SEEN] for start in starts)
+    if size and seen >= size:
+        for start in starts:
+            if view.floats[start + _P_KNOWN] and not view.floats[start + _P_SEEN]:
+                view.floats[start + _P_ABSENT] = 1.0
+
+
+def on_replace(view: View, parts: list[str]) -> None:
+    """`|replace|p2a: Zoroark|Zoroark, M`: an illusion ended; what was learned belongs to another Pokémon."""
+    place = view.place(parts[2])
+    if place < 0 or view.active[place] < 0:
+        return
+    side = place // SLOTS
+    seeming = view.active[place]
+    row = view.find_row(side, parts[2][5:], parts[3])
+    view.describe(row, parts[3])
+    if row == seeming:
+        return
+    kept = view.arrivals[place]
+    ids, floats = view.ids, view.floats
+    down = floats[view.pokemon(seeming) + PokemonColumn.FAINTED]
+    if kept is not None and (side == 1 or not view.requests):
+        ours, theirs = view.pokemon(row), view.pokemon(seeming)
+        for column in (PokemonColumn.HP, PokemonColumn.FAINTED, PokemonColumn.SLEEP_TURNS, PokemonColumn.TOXIC_TURNS):
+            floats[ours + column] = floats[theirs + column]
+        ids[view.pokemon_ids(row) + PokemonId.STATUS] = ids[view.pokemon_ids(seeming) + PokemonId.STATUS]
+        for index in range(MOVES):
+            move = ids[view.move_ids(seeming) + index]
+            if move and move not in kept[3]:
+                learned = view.learn_move(row, move)
+                if learned >= 0:
+                    used = view.moves(seeming) + index * len(MoveColumn)
+                    floats[view.moves(row) + learned * len(MoveColumn) + MoveColumn.PP] = floats[used + MoveColumn.PP]
+        view.recall(place, seeming)
+    view.vacate(place)
+    view.active[place] = row
+    floats[view.pokemon(row) + PokemonColumn.SEEN] = 1.0
+    if not down:
+        floats[view.pokemon(row) + PokemonColumn.ACTIVE] = 1.0
+        view.show_identity(place)
+        view.show_moves(place)
+
+
+def on_faint(view: View, parts: list[str]) -> None:
+    """`|faint|p1a: Rex`."""
+    row = view.row(parts[2])
+    if row < 0:
+        return
+    view.faint(row)
+    place = view.place(parts[2])
+    if place >= 0:
+        view.clear_place(place)
+        if view.promised == place:
+            view.floats[view.side_columns(place // SLOTS) + SideColumn.HEAL_NEXT_LEFT + place % SLOTS] = 1.0
+            view.promised = -1
+
+
+def on_swap(view: View, parts: list[str]) -> None:
+    """`|swap|p1a: Rex|1`: two allies change places."""
+    place = view.place(parts[2])
+    if place < 0:
+        return
+    first = place // SLOTS * SLOTS
+    for start, width, numbers in (
+        (view.place_columns(first), len(ActiveColumn), view.floats),
+        (view.place_moves(first), MOVES * len(MoveColumn), view.floats),
+        (view.place_ids(first), len(ActiveId), view.ids),
+        (view.place_move_ids(first), MOVES, view.ids),
+    ):
+        left, right = numbers[start : start + width], numbers[start + width : start + 2 * width]
+        numbers[start : start + width] = right  # type: ignore[assignment]
+        numbers[start + width : start + 2 * width] = left  # type: ignore[assignment]
+    start, width = view.place_columns(first), len(ActiveColumn)
+    moved = {column: step for column, step in view.timers.items() if start <= column < start + 2 * width}
+    for column in moved:
+        del view.timers[column]
+    for column, step in moved.items():
+        view.timers[column + width if column < start + width else column - width] = step
+    second = first + 1
+    view.active[first], view.active[second] = view.active[second], view.active[first]
+    view.arrivals[first], view.arrivals[second] = view.arrivals[second], view.arrivals[first]
+    changed = view.ability_changed
+    changed[first], changed[second] = changed[second], changed[first]
+
+
+HANDLERS: dict[str, Handler] = {
+    "poke": on_poke,
+    "teamsize": on_teamsize,
+    "showteam": on_showteam,
+    "switch": on_switch,
+    "drag": on_switch,
+    "replace": on_replace,
+    "faint": on_faint,
+    "swap": on_swap,
+}
+"""Handlers by kind of line."""

@@ -1,0 +1,95 @@
+"""Kuhn, Leduc and rock-paper-scissors as plug-ins: one class, three sets of rules."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sparring.core import Field, GameSpec, Player
+from sparring.games.poker import kuhn, leduc, rps
+from sparring.games.poker.arena import TreeArena
+from sparring.games.poker.exact import nash_conv, player_policy
+from sparring.games.poker.settings import PokerNetwork, PokerSettings, RpsSettings
+from sparring.games.poker.tree import Tree, build_tree
+
+
+class TreeGame:
+    """See `sparring.core.Game`; also `sparring.core.Solvable`.
+
+    `build` makes the tree of some settings.
+    """
+
+    def __init__(
+        self, name: str, summary: str, settings: type, build: Callable[[Any], Tree], action_names: tuple[str, ...]
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.settings: type = settings
+        self.network: type = PokerNetwork
+        self.presets = Path(__file__).parent / "presets" / name
+        self.players: Mapping[str, Callable[[Any, int], Player]] = {}
+        self.tree = lru_cache(maxsize=8)(build)
+        self._action_names = action_names
+
+    def spec(self, settings: Any) -> GameSpec:
+        """What rows look like: `state` is all that the seat knows."""
+        tree = self.tree(settings)
+        return GameSpec(
+            game=self.name,
+            settings=msgspec.to_builtins(settings),
+            seats=2,
+            actions=tree.actions,
+            observation={"state": Field((tree.observation.shape[1],), "float32")},
+        )
+
+    def arena(self, settings: Any, *, matches: int, seed: int) -> TreeArena:
+        """An arena that plays `matches` at the same time."""
+        return TreeArena(self.tree(settings), self.spec(settings), matches=matches, seed=seed)
+
+    def policy(self, spec: GameSpec, network: PokerNetwork) -> Any:
+        """A fresh perceptron."""
+        from sparring.games.poker.net import poker_policy  # torch is needed nowhere else
+
+        tree = self.tree(msgspec.convert(spec.settings, self.settings))
+        return poker_policy(spec, network, most=float(abs(tree.payoff).max()))
+
+    def fits(self, trained: GameSpec, spec: GameSpec) -> str | None:
+        """Networks do not carry over between the games."""
+        return None if trained.game == spec.game else f"it was trained for {trained.game}, not for {spec.game}"
+
+    def model(self, spec: GameSpec) -> None:
+        """Search needs a game in which nothing is hidden."""
+
+    def describe(self, spec: GameSpec, action: int) -> str:
+        """The action's name."""
+        return self._action_names[action]
+
+    def nash_conv(self, settings: Any, seat: Callable[[int], Player]) -> float:
+        """Exact NashConv of the player that `seat` makes for the number of matches it is given."""
+        tree = self.tree(settings)
+        return nash_conv(tree, player_policy(tree, seat(len(tree.legal))))
+
+
+KUHN = TreeGame(
+    "kuhn",
+    "Kuhn poker: three cards, one bet; its equilibria are known",
+    PokerSettings,
+    lambda settings: build_tree(kuhn.KuhnState(), actions=2),
+    kuhn.ACTION_NAMES,
+)
+LEDUC = TreeGame(
+    "leduc",
+    "Leduc poker: six cards, two rounds of bets; small enough to measure exploitability exactly",
+    PokerSettings,
+    lambda settings: build_tree(leduc.LeducState(), actions=3),
+    leduc.ACTION_NAMES,
+)
+RPS = TreeGame(
+    "rps",
+    "rock-paper-scissors with unequal pay-offs: one simultaneous move with a known mix",
+    RpsSettings,
+    lambda settings: build_tree(rps.RpsState(wins=settings.wins), actions=3, simultaneous=True),
+    rps.ACTION_NAMES,
+)

@@ -1,0 +1,109 @@
+"""Built-in players and the poke-env adapter, by what they win in real battles."""
+
+import numpy as np
+import pytest
+from poke_env.player import MaxBasePowerPlayer, SimpleHeuristicsPlayer
+from poke_env.player import RandomPlayer as TheirRandomPlayer
+
+from sparring.core import Decisions, InputError, RandomPlayer
+from sparring.games.pokemon.arena import PokemonArena
+from sparring.games.pokemon.players import PLAYERS
+from sparring.games.pokemon.poke_env import PokeEnvPlayer
+from sparring.games.pokemon.settings import PokemonSettings
+from sparring.games.pokemon.setup import installation
+from tests.games.pokemon.seated import Maker, win_rate
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _installed() -> None:
+    try:
+        installation()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+def built_in(name: str) -> Maker:
+    return lambda _, settings: PLAYERS[name](settings, 1)
+
+
+def theirs(kind: type, seen: list[PokeEnvPlayer] | None = None) -> Maker:
+    def make(arena: PokemonArena, settings: PokemonSettings) -> PokeEnvPlayer:
+        player = PokeEnvPlayer(arena, kind(battle_format=settings.format, start_listening=False, log_level=40))
+        if seen is not None:
+            seen.append(player)
+        return player
+
+    return make
+
+
+def at_random(_: PokemonArena, __: PokemonSettings) -> RandomPlayer:
+    return RandomPlayer(2)
+
+
+@pytest.mark.parametrize("format_id", ["gen1randombattle", "gen9randomdoublesbattle"])
+@pytest.mark.parametrize("name", PLAYERS)
+def test_built_in_players_beat_random(format_id: str, name: str) -> None:
+    assert win_rate(format_id, built_in(name), at_random, matches=12) >= 0.65
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_answers_are_legal_and_the_same_for_the_same_seed(name: str) -> None:
+    settings = PokemonSettings(format="gen9ou")
+    arena = PokemonArena(settings, matches=4, seed=1)
+    twins = [PLAYERS[name](settings, 3) for _ in range(2)]
+    try:
+        for _ in range(30):
+            decisions, _ = arena.wait()
+            answers = [player.act(decisions).action for player in twins]
+            assert decisions.legal[np.arange(len(decisions)), answers[0]].all()
+            assert answers[0].tolist() == answers[1].tolist()
+            arena.act(decisions, answers[0])
+    finally:
+        arena.close()
+
+
+def test_the_heuristic_computes_damage_itself_where_the_observation_has_none() -> None:
+    answers = []
+    for observation in ("raw", "full"):
+        settings = PokemonSettings(format="gen9randombattle", observation=observation)
+        arena = PokemonArena(settings, matches=1, seed=4)
+        try:
+            decisions: Decisions = arena.wait()[0]
+            answers.append(PLAYERS["heuristic"](settings, 0).act(decisions).action.tolist())
+        finally:
+            arena.close()
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("format_id", ["gen7randombattle", "gen9randomdoublesbattle", "gen9vgc2025regi"])
+def test_a_poke_env_player_sits_in_the_arena_and_every_answer_is_understood(format_id: str) -> None:
+    seen: list[PokeEnvPlayer] = []
+    assert win_rate(format_id, built_in("heuristic"), theirs(TheirRandomPlayer, seen), matches=8) >= 0.5
+    assert seen[0].answered > 20
+    assert seen[0].replaced <= 0.02 * seen[0].answered
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("format_id", "least"),
+    [
+        ("gen1randombattle", 0.5),
+        ("gen4randombattle", 0.5),
+        ("gen9randombattle", 0.5),
+        ("gen9ou", 0.5),
+        ("gen9randomdoublesbattle", 0.5),
+        ("gen9vgc2025regi", 0.5),
+    ],
+)
+def test_the_heuristic_is_as_strong_as_poke_envs(format_id: str, least: float) -> None:
+    rate = win_rate(format_id, built_in("heuristic"), theirs(SimpleHeuristicsPlayer), matches=200)
+    print(f"{format_id}: heuristic wins {rate:.3f} against SimpleHeuristicsPlayer")
+    assert rate >= least
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_max_power_is_poke_envs_max_base_power_player() -> None:
+    rate = win_rate("gen9randombattle", built_in("max-power"), theirs(MaxBasePowerPlayer), matches=200)
+    assert 0.4 <= rate <= 0.6

@@ -1,0 +1,243 @@
+"""What single lines and requests do to the view."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sparring.core import InputError
+from sparring.games.pokemon.columns import (
+    TURN_SCALE,
+    ActiveColumn,
+    ActiveId,
+    FieldColumn,
+    MoveColumn,
+    PokemonColumn,
+    PokemonId,
+    SideColumn,
+)
+from sparring.games.pokemon.dex import load_dex
+from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.tracker import Tracker
+
+DEX = load_dex(9)
+OWN, FOE = 0, 2
+
+
+def see(tracker: Tracker) -> dict[str, np.ndarray]:
+    rows = ObservationRows(1)
+    tracker.write(rows, 0)
+    return {name: field[0] for name, field in rows.fields.items()}
+
+
+def track(*lines: str, side: str = "p1", generation: int = 9) -> Tracker:
+    tracker = Tracker(generation, side)
+    tracker.lines(lines)
+    return tracker
+
+
+START = (
+    "|gametype|singles",
+    "|teamsize|p1|6",
+    "|teamsize|p2|6",
+    "|start",
+    "|switch|p1a: Rex|Tyranitar, M|100/100",
+    "|switch|p2a: Ann|Blissey, F|100/100",
+    "|turn|1",
+)
+
+
+def entry(name: str, details: str, *, active: bool = False, condition: str = "100/100", **more: Any) -> dict[str, Any]:
+    return {
+        "ident": f"p1: {name}",
+        "details": details,
+        "condition": condition,
+        "active": active,
+        "stats": {"atk": 100, "def": 100, "spa": 100, "spd": 100, "spe": 100},
+        "moves": ["tackle", "growl"],
+        "baseAbility": "pressure",
+        "ability": "pressure",
+        "item": "leftovers",
+        **more,
+    }
+
+
+def test_a_side_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InputError, match="p1, p2"):
+        Tracker(9, "p3")
+
+
+def test_unknown_kinds_and_effects_are_counted_and_nothing_breaks() -> None:
+    tracker = track(*START, "|-newthing|p1a: Rex|x", "|-newthing|p1a: Rex|y", "|-start|p1a: Rex|move: Brand New Move")
+    assert tracker.unknown == {"-newthing": 2, "-start: brandnewmove": 1}
+
+
+def test_a_line_cut_short_is_counted_and_nothing_breaks() -> None:
+    tracker = track(*START, "|-damage|p1a: Rex", "|-boost|p1a: Rex|atk|many", "|poke|p7|Mew")
+    assert tracker.unknown == {"malformed -damage": 1, "malformed -boost": 1, "malformed poke": 1}
+
+
+def test_chat_timers_and_empty_lines_are_no_news() -> None:
+    tracker = track("", "|", "|c|~Someone|hi|there", "|inactive|time", "|t:|1", "plain text", "|j|x", "|raw|<b>x</b>")
+    assert not tracker.unknown
+
+
+def test_hp_and_status_are_read_as_precisely_as_told() -> None:
+    tracker = track(*START, "|-damage|p2a: Ann|57/100 tox", "|-damage|p1a: Rex|24/48y par")
+    view = see(tracker)
+    assert view["pokemon"][6, PokemonColumn.HP] == pytest.approx(0.57)
+    assert view["pokemon"][0, PokemonColumn.HP] == pytest.approx(0.5)
+    assert DEX.species.ids[view["pokemon_ids"][6, PokemonId.SPECIES]] == "blissey"
+    assert view["pokemon_ids"][[0, 6], PokemonId.STATUS].tolist() == [2, 6]
+
+
+def test_own_rows_keep_the_order_of_the_first_request_whatever_the_order_of_later_ones() -> None:
+    tracker = track("|start", "|switch|p1a: A|Mew|100/100", "|turn|1")
+    team = [entry("A", "Mew", active=True), entry("B", "Onix"), entry("C", "Jynx")]
+    moves = [{"id": name, "move": name, "pp": 10, "maxpp": 20, "disabled": False} for name in ("tackle", "growl")]
+    tracker.request({"active": [{"moves": moves}], "side": {"pokemon": team}})
+    assert tracker.team_order == [0, 1, 2]
+    tracker.lines(["|switch|p1a: C|Jynx|100/100", "|turn|2"])
+    team = [entry("C", "Jynx", active=True), entry("B", "Onix"), entry("A", "Mew", condition="50/100 brn")]
+    tracker.request({"active": [{"moves": moves}], "side": {"pokemon": team}})
+    assert tracker.team_order == [2, 1, 0]
+    view = see(tracker)
+    assert [DEX.species.ids[number] for number in view["pokemon_ids"][:3, PokemonId.SPECIES]] == ["mew", "onix", "jynx"]
+    assert view["active_ids"][OWN, ActiveId.POKEMON] == 3
+    assert view["pokemon"][0, PokemonColumn.HP] == pytest.approx(0.5)
+    assert view["moves"][0, :2, MoveColumn.PP].tolist() == [0.5, 0.5]
+    assert view["active_moves"][OWN, 0, MoveColumn.PP] == 0.5
+
+
+def test_a_locked_move_leaves_the_others_disabled_in_their_places() -> None:
+    tracker = track("|start", "|switch|p1a: A|Mew|100/100", "|turn|1")
+    locked = {"moves": [{"move": "Growl", "id": "growl"}], "trapped": True}
+    tracker.request({"active": [locked], "side": {"pokemon": [entry("A", "Mew", active=True)]}})
+    view = see(tracker)
+    assert view["active_moves"][OWN, :, MoveColumn.DISABLED].tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert view["active"][OWN, ActiveColumn.TRAPPED] == 1.0
+
+
+def test_pokemon_left_at_home_after_preview_are_absent() -> None:
+    tracker = track(*(f"|poke|p1|{name}|" for name in ("Mew", "Onix", "Jynx")))
+    team = [entry("A", "Mew"), entry("B", "Onix"), entry("C", "Jynx")]
+    tracker.request({"teamPreview": True, "maxChosenTeamSize": 2, "side": {"pokemon": team}})
+    assert see(tracker)["field"][FieldColumn.PREVIEW] == 1.0
+    tracker.lines(["|teamsize|p1|2", "|start", "|switch|p1a: C|Jynx|100/100", "|turn|1"])
+    tracker.request({"wait": True, "side": {"pokemon": [entry("C", "Jynx", active=True), entry("A", "Mew")]}})
+    view = see(tracker)
+    assert view["pokemon"][:3, PokemonColumn.ABSENT].tolist() == [0.0, 1.0, 0.0]
+    assert view["side"][0, SideColumn.REMAINING] == pytest.approx(2 / 6)
+    assert tracker.team_order == [2, 0]
+
+
+def test_an_illusion_that_ends_gives_its_model_back_what_was_known_of_it() -> None:
+    tracker = track(
+        *START,
+        "|switch|p2a: Zed|Umbreon, M|80/100",
+        "|switch|p2a: Ann|Blissey, F|100/100",
+        "|switch|p2a: Zed|Umbreon, M|100/100",
+        "|move|p2a: Zed|Nasty Plot|p2a: Zed",
+        "|-boost|p2a: Zed|spa|2",
+        "|-damage|p2a: Zed|30/100",
+        "|replace|p2a: Zoro|Zoroark, L80, M",
+        "|-end|p2a: Zoro|Illusion",
+    )
+    view = see(tracker)
+    assert DEX.species.ids[view["active_ids"][FOE, ActiveId.SPECIES]] == "zoroark"
+    assert view["active"][FOE, ActiveColumn.BOOST_SPA] == pytest.approx(2 / 6)
+    assert view["pokemon"][6:9, PokemonColumn.HP].tolist() == pytest.approx([1.0, 0.8, 0.3])
+    assert view["pokemon"][6:9, PokemonColumn.ACTIVE].tolist() == [0.0, 0.0, 1.0]
+    assert [DEX.moves.ids[number] for number in view["move_ids"][6:9, 0]] == ["", "", "nastyplot"]
+
+
+def test_baton_pass_hands_on_boosts_and_a_plain_switch_does_not() -> None:
+    boosted = (*START, "|-boost|p1a: Rex|atk|2", "|-start|p1a: Rex|Substitute", "|-start|p1a: Rex|move: Taunt")
+    passed = track(*boosted, "|move|p1a: Rex|Baton Pass|p1a: Rex", "|switch|p1a: Bob|Mew|100/100|[from] Baton Pass")
+    plain = track(*boosted, "|switch|p1a: Bob|Mew|100/100")
+    kept = [ActiveColumn.BOOST_ATK, ActiveColumn.SUBSTITUTE]
+    assert see(passed)["active"][OWN, kept].tolist() == pytest.approx([2 / 6, 1.0])
+    assert not see(plain)["active"][OWN, kept].any()
+
+
+def test_a_screen_counts_down_and_goes_on_when_it_proves_longer() -> None:
+    tracker = track(*START, "|move|p2a: Ann|Reflect|p2a: Ann", "|-sidestart|p2: b|Reflect")
+    left = []
+    for _ in range(8):
+        tracker.line("|upkeep")
+        left.append(round(float(see(tracker)["side"][1, SideColumn.REFLECT_TURNS]) * TURN_SCALE))
+    assert left == [4, 3, 2, 1, 3, 2, 1, 0]
+    tracker.line("|-sideend|p2: b|Reflect")
+    assert see(tracker)["side"][1, SideColumn.REFLECT] == 0.0
+
+
+def test_court_change_swaps_what_lies_on_the_sides() -> None:
+    tracker = track(
+        *START, "|-sidestart|p2: b|move: Stealth Rock", "|-sidestart|p1: a|Spikes", "|-sidestart|p1: a|move: Tailwind"
+    )
+    tracker.line("|-swapsideconditions")
+    view = see(tracker)["side"]
+    assert view[:, SideColumn.STEALTH_ROCK].tolist() == [1.0, 0.0]
+    assert view[:, SideColumn.SPIKES].tolist() == pytest.approx([0.0, 1 / 3])
+    tracker.line("|upkeep")
+    turns = see(tracker)["side"][:, SideColumn.TAILWIND_TURNS] * TURN_SCALE
+    assert turns.tolist() == [0.0, 3.0]
+
+
+def test_open_team_sheets_fill_the_foes_rows() -> None:
+    ann = "Ann|Blissey|Leftovers|Natural Cure|SoftBoiled,Toxic|||F|||50|,,,,,Steel"
+    zed = "Zed|Umbreon||Synchronize|Moonlight|||M|||50|,,,,,Dark"
+    tracker = track("|poke|p2|Blissey, L50, F|", "|poke|p2|Umbreon, L50, M|", f"|showteam|p2|{ann}]{zed}")
+    view = see(tracker)
+    assert [DEX.items.ids[number] for number in view["pokemon_ids"][6:8, PokemonId.ITEM]] == ["leftovers", ""]
+    assert view["pokemon"][6:8, PokemonColumn.ITEM_KNOWN].tolist() == [1.0, 1.0]
+    assert DEX.abilities.ids[view["pokemon_ids"][7, PokemonId.ABILITY]] == "synchronize"
+    assert [DEX.moves.ids[number] for number in view["move_ids"][6, :2]] == ["softboiled", "toxic"]
+    assert DEX.types.ids[view["pokemon_ids"][6, PokemonId.TERA_TYPE]] == "steel"
+    assert not tracker.unknown
+
+
+def test_called_moves_cost_nothing_and_teach_nothing() -> None:
+    tracker = track(*START, "|move|p2a: Ann|Metronome|p2a: Ann", "|move|p2a: Ann|Surf|p1a: Rex|[from] move: Metronome")
+    view = see(tracker)
+    assert [DEX.moves.ids[number] for number in view["move_ids"][6]] == ["metronome", "", "", ""]
+    assert view["pokemon"][6, PokemonColumn.MOVES_KNOWN] == 0.25
+    assert view["moves"][6, 0, MoveColumn.PP] == pytest.approx(15 / 16)
+    assert DEX.moves.ids[view["active_ids"][FOE, ActiveId.LAST_MOVE]] == "metronome"
+
+
+def test_pressure_costs_a_second_pp() -> None:
+    tracker = track(*START, "|-ability|p1a: Rex|Pressure", "|move|p2a: Ann|Surf|p1a: Rex")
+    assert see(tracker)["moves"][6, 0, MoveColumn.PP] == pytest.approx(22 / 24)
+
+
+def test_an_item_that_is_used_up_is_known_to_be_gone() -> None:
+    tracker = track(*START, "|-enditem|p2a: Ann|Sitrus Berry|[eat]", "|-heal|p2a: Ann|80/100|[from] item: Sitrus Berry")
+    view = see(tracker)
+    assert view["pokemon_ids"][6, PokemonId.ITEM] == 0
+    assert DEX.items.ids[view["pokemon_ids"][6, PokemonId.LAST_ITEM]] == "sitrusberry"
+    assert view["pokemon"][6, [PokemonColumn.ITEM_KNOWN, PokemonColumn.ITEM_LOST]].tolist() == [1.0, 1.0]
+
+
+def test_a_spectators_log_is_tracked_from_either_side_without_requests() -> None:
+    lines = (*START, "|move|p1a: Rex|Crunch|p2a: Ann", "|-damage|p2a: Ann|60/100", "|faint|p1a: Rex", "|win|Someone")
+    for side, row in (("p1", 0), ("p2", 6)):
+        tracker = track(*lines, side=side)
+        view = see(tracker)
+        assert DEX.species.ids[view["pokemon_ids"][row, PokemonId.SPECIES]] == "tyranitar"
+        assert view["pokemon"][row, PokemonColumn.FAINTED] == 1.0
+        assert tracker.ended
+        assert tracker.winner == "Someone"
+
+
+def test_allies_that_change_places_take_their_effects_along() -> None:
+    tracker = track(
+        "|gametype|doubles",
+        "|switch|p1a: Rex|Tyranitar, M|100/100",
+        "|switch|p1b: Bob|Mew|100/100",
+        "|-boost|p1a: Rex|atk|1",
+        "|swap|p1a: Rex|1|[from] move: Ally Switch",
+    )
+    view = see(tracker)
+    assert view["active_ids"][:2, ActiveId.POKEMON].tolist() == [2, 1]
+    assert view["active"][:2, ActiveColumn.BOOST_ATK].tolist() == pytest.approx([0.0, 1 / 6])

@@ -1,0 +1,164 @@
+"""It learns: to touch the ball from nothing, and what only a memory can know. Minutes of CPU, so slow."""
+
+from time import process_time
+
+import numpy as np
+import pytest
+import torch
+
+from sparring.core import Decisions, GameSpec, RandomPlayer, Results
+from sparring.games.rocket.arena import RocketArena
+from sparring.games.rocket.net import rocket_policy
+from sparring.games.rocket.network import RocketNetwork
+from sparring.games.rocket.settings import RocketSettings
+from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.learn.config import validate_config
+from sparring.learn.ppo import Ppo, PpoSettings
+from sparring.learn.training import Training
+from sparring.rollout import Collector, everyone
+
+QUICK = {
+    "game": "rocket",
+    "settings": {
+        "actions": "small",
+        "starts": {"kickoff": 1, "random": 1},
+        "seconds": 15,
+        "idle_seconds": 0,
+        "rewards": {
+            "zero_sum": False,
+            "components": {"touch": 1.0, "speed_to_ball": 1.0, "face_ball": 0.2, "goal": 1.0, "concede": 1.0},
+        },
+    },
+    "network": {"width": 128, "layers": 2},
+    "learner": {
+        "kind": "ppo",
+        "rows": 12288,
+        "epochs": 4,
+        "batch": 1536,
+        "learning_rate": 1e-3,
+        "schedule": "constant",
+        "entropy_weight": 0.005,
+        "discount": 0.98,
+        "trace": 0.9,
+        "cut": 64,
+    },
+    "matches": 96,
+    "decisions": 700_000,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_a_small_run_touches_the_ball_five_times_as_often_as_random_within_five_minutes_of_two_cores():
+    config, game = validate_config(QUICK, where="test")
+    random_rate = touch_rate(RocketSettings(**settings_of(config)), RandomPlayer(0), steps=1500)
+    training = Training(config, game, say=lambda text: None)
+    start = process_time()
+    while training.decisions < config.decisions:
+        training.advance()
+    spent = process_time() - start
+    player = NetworkPlayer(training.engine, "main")
+    trained_rate = touch_rate(RocketSettings(**settings_of(config)), player, steps=300)
+    training.close()
+    assert spent < 2 * 300
+    assert trained_rate > 5 * random_rate
+    assert trained_rate > 2.0
+
+
+def settings_of(config):
+    from sparring.core.settings import convert
+
+    settings = convert(config.settings, RocketSettings, where="test")
+    return {name: getattr(settings, name) for name in settings.__struct_fields__}
+
+
+def touch_rate(settings, player, *, steps):
+    """Touches a car makes in a minute."""
+    arena = RocketArena(settings, matches=96, seed=77)
+    for _ in range(steps):
+        decisions, _ = arena.wait()
+        arena.act(decisions, player.act(decisions).action)
+    return arena.play_report()["touches_a_minute"]
+
+
+class BallDirection:
+    """A probe over the real game: cars coast, and each seat says whether the ball moves left or right.
+
+    The observation hides velocities, so one look is not enough; two are.
+    """
+
+    def __init__(self, matches, seed):
+        settings = RocketSettings(
+            observation="positions", starts={"random": 1.0}, seconds=2.4, tick_skip=24, actions="small"
+        )
+        self._arena = RocketArena(settings, matches=matches, seed=seed)
+        spec = self._arena.spec
+        self.spec = GameSpec(game="rocket", settings=spec.settings, seats=2, actions=2, observation=spec.observation)
+        self.matches = matches
+        self._legal = np.ones((2 * matches, 2), np.bool_)
+        self._right = np.zeros(2 * matches, np.bool_)
+        self._reward = np.zeros(2 * matches, np.float32)
+        self.correct = self.asked = 0
+
+    def wait(self):
+        decisions, results = self._arena.wait()
+        self._rows = decisions
+        paid = self._reward.reshape(-1, 2)[results.match]
+        results = Results(match=results.match, outcome=results.outcome, reward=paid, failed=results.failed)
+        speed = np.array([self._arena.look(match).ball[3] for match in range(self.matches)])
+        self._right = np.stack([speed > 0, speed < 0], axis=1).reshape(-1)
+        shown = Decisions(
+            match=decisions.match,
+            seat=decisions.seat,
+            observation=decisions.observation,
+            legal=self._legal,
+            reward=np.where(decisions.first, 0, self._reward).astype(np.float32),
+            first=decisions.first,
+        )
+        return shown, results
+
+    def act(self, decisions, actions):
+        right = actions == self._right
+        late = ~decisions.first
+        self.correct += int((right & late).sum())
+        self.asked += int(late.sum())
+        self._reward = np.where(right, 1.0, -1.0).astype(np.float32)
+        coast = np.full(len(actions), 11, np.int32)
+        self._arena.act(self._rows, coast)
+
+    def close(self):
+        self._arena.close()
+
+
+def probe_accuracy(memory):
+    torch.manual_seed(0)
+    arena = BallDirection(48, seed=3)
+    network = RocketNetwork(width=64, layers=1, memory=memory)
+    device = Device.pick("cpu")
+    learner = Ppo(
+        rocket_policy(arena.spec, network),
+        PpoSettings(rows=3072, epochs=4, batch=512, learning_rate=3e-3, schedule="constant", discount=0.0, segment=12),
+        device=device,
+        seed=0,
+    )
+    engine = InferenceEngine(arena.spec, slots=96, device=device, seed=0)
+    engine.add("main", rocket_policy(arena.spec, network))
+    engine.swap("main", learner.policy.state_dict(), version=0)
+    segment = 12 if memory == "lstm" else 0
+    player = NetworkPlayer(engine, "main")
+    collector = Collector(arena, {"main": player}, everyone(0, 2), record=["main"], segment=segment)
+    for update in range(80):
+        arena.correct = arena.asked = 0
+        episodes = collector.collect(3072)
+        learner.update(episodes, progress=0.0)
+        engine.swap("main", learner.policy.state_dict(), version=update + 1)
+    arena.close()
+    return arena.correct / arena.asked
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_an_lstm_knows_the_velocity_that_the_observation_hides_and_a_feed_forward_net_does_not():
+    without, with_memory = probe_accuracy("none"), probe_accuracy("lstm")
+    assert with_memory > 0.75
+    assert with_memory > without + 0.2

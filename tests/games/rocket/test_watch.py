@@ -1,0 +1,115 @@
+"""Recordings, pages, pictures, streams, reward studies and set-up."""
+
+import json
+import re
+import socket
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from sparring.core import InputError, RunError
+from sparring.games.rocket import setup
+from sparring.games.rocket.arena import RocketArena
+from sparring.games.rocket.players import RulePlayer, TowardBallPlayer
+from sparring.games.rocket.reward_study import inspect_run, variants
+from sparring.games.rocket.settings import RocketSettings
+from sparring.games.rocket.stream import open_stream, rocketsimvis_packet
+from sparring.games.rocket.watch import animated_picture, best_for_blue, html_page, record, summary
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    settings = RocketSettings(modes=["2v2"], room=2, end="clock", seconds=3, overtime_seconds=0)
+    arena = RocketArena(settings, matches=1, seed=1)
+    players = RulePlayer(settings, 0), TowardBallPlayer(settings, 0)
+    return record(arena, *players, names=("rule", "<b>toward</b>"), matches=2)
+
+
+def test_a_recording_has_every_frame_of_its_match(recordings):
+    assert len(recordings) == 2
+    first = recordings[0]
+    assert len(first.ball) == 45  # 3 seconds at 15 decisions a second
+    assert first.cars.shape == (45, 4, 3)
+    assert first.orange.tolist() == [False, False, True, True]
+    assert np.abs(np.diff(first.cars[:, 0], axis=0)).max() < 200
+    assert best_for_blue(recordings).reward[:2].sum() == max(r.reward[:2].sum() for r in recordings)
+    assert re.match(r"rule \d : \d <b>toward</b> after 3 s, touches \d+ : \d+", summary(first))
+
+
+def test_the_page_stands_alone_and_holds_the_match(recordings):
+    page = html_page(recordings[0])
+    assert "http" not in page.replace("http-equiv", "")
+    assert "<b>toward" not in page.split("const match")[0]
+    data = json.loads(re.search(r"const match = (\{.*\});", page).group(1))
+    assert len(data["ball"]) == len(data["cars"]) == len(data["goals"]) == 45
+    assert len(data["pads"]) == 34
+
+
+def test_the_picture_moves(recordings):
+    with Image.open(BytesIO(animated_picture(recordings[0]))) as picture:
+        assert picture.n_frames > 20
+        first = np.asarray(picture.convert("RGB")).copy()
+        picture.seek(15)
+        assert (first != np.asarray(picture.convert("RGB"))).any()
+
+
+def test_rocketsimvis_gets_the_field_over_udp():
+    arena = RocketArena(RocketSettings(), matches=1, seed=0)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(10)
+        stream = open_stream(f"rocketsimvis:127.0.0.1:{receiver.getsockname()[1]}", seconds_a_frame=0.01)
+        stream(arena.look(0))
+        packet = json.loads(receiver.recv(65536))
+    assert packet["ball_phys"]["pos"] == pytest.approx([0, 0, 93.15], abs=0.01)
+    assert [car["team_num"] for car in packet["cars"]] == [0, 1]
+    assert packet["cars"][0]["boost_amount"] == pytest.approx(1 / 3)
+    assert packet["boost_pad_states"] == [True] * 34
+    assert json.loads(rocketsimvis_packet(arena.look(0))) == packet
+
+
+def test_an_unknown_viewer_is_named():
+    with pytest.raises(InputError, match="unknown viewer 'vlc'"):
+        open_stream("vlc", seconds_a_frame=0.1)
+
+
+def test_rewards_of_a_run_are_plotted(tmp_path):
+    lines = [{"update": n, "reward/touch": n / 10, "reward/goal": 1 - n / 10} for n in range(10)]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    table, path = inspect_run(tmp_path, tmp_path / "rewards.svg")
+    assert table.row_count == 2
+    assert path.read_text().count("<polyline") == 2
+    (tmp_path / "metrics.jsonl").write_text(json.dumps({"update": 1}))
+    with pytest.raises(InputError, match="no rewards by component"):
+        inspect_run(tmp_path, tmp_path / "rewards.svg")
+
+
+def test_an_ablation_leaves_out_one_component_at_a_time():
+    runs = variants("rocket", {"rewards": {"components": {"goal": 1.0, "touch": 0.5}}})
+    assert runs == {
+        "all": [],
+        "without goal": ["settings.rewards.components.goal=0.0"],
+        "without touch": ["settings.rewards.components.touch=0.0"],
+    }
+    with pytest.raises(InputError, match="an ablation needs a rocket preset"):
+        variants("hex", {})
+
+
+def test_set_up_says_what_is_missing_and_does_nothing_twice(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARRING_CACHE", str(tmp_path))
+    monkeypatch.setattr(setup, "_started", [])
+    with pytest.raises(InputError, match="run `sparring setup rocket` once"):
+        setup.start_rocketsim()
+    said = []
+    monkeypatch.setattr(setup, "PACKAGE", "rlgym-rocket-league==0.0.0.no.such.version")
+    with pytest.raises(RunError, match="pip could not fetch"):
+        setup.setup_rocket(say=said.append)
+    assert not setup.mesh_folder().exists()
+    folder = setup.mesh_folder() / "soccar"
+    folder.mkdir(parents=True)
+    for number in range(setup.MESHES):
+        (folder / f"mesh_{number}.cmf").touch()
+    setup.setup_rocket(say=said.append)
+    assert "already" in said[-1]

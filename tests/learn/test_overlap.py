@@ -1,0 +1,103 @@
+"""Overlapped collection: it plays while the learner works, ages stay bounded, and it saves and stops cleanly."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from sparring.core import RunError
+from sparring.learn.checkpoint import load_checkpoint
+from sparring.learn.config import validate_config
+from sparring.learn.overlap import young
+from sparring.learn.run import RunFolder
+from sparring.learn.training import train
+from tests import poker
+
+CONFIG = {
+    "game": "rps",
+    "settings": {"wins": [1.0, 2.0, 3.0]},
+    "network": {"width": 8, "layers": 1},
+    "learner": {"kind": "ppo", "rows": 256, "batch": 256, "epochs": 1, "learning_rate": 0.01},
+    "matches": 32,
+    "overlap": True,
+}
+
+
+def test_playing_and_learning_happen_at_the_same_time():
+    """The learner only returns once the next collection has begun in another thread."""
+    run = poker.training(**CONFIG)
+    playing, real = threading.Event(), run.collector.collect
+    learner, update = run.algorithm.learner, run.algorithm.learner.update
+    threads = set()
+
+    def collect(rows):
+        threads.add(threading.current_thread())
+        playing.set()
+        return real(rows)
+
+    def learn(episodes, *, progress):
+        assert playing.wait(timeout=60)
+        playing.clear()
+        return update(episodes, progress=progress)
+
+    run.collector.collect, learner.update = collect, learn
+    for _ in range(3):
+        run.advance()
+    run.close()
+    assert threading.current_thread() not in threads
+
+
+def test_ages_stay_within_the_bound_and_what_is_older_is_dropped_and_counted():
+    run = poker.training(**{**CONFIG, "matches": 256, "game": "leduc", "settings": {}}, most_age=3)
+    seen, update = [], run.algorithm.learner.update
+
+    def learn(episodes, *, progress):
+        seen.append(run.update - episodes.version)
+        return update(episodes, progress=progress)
+
+    run.algorithm.learner.update = learn
+    values = [run.advance() for _ in range(25)]
+    run.close()
+    ages = np.concatenate(seen)
+    assert ages.min() >= 0
+    assert 0 < ages.max() <= 3
+    assert sum(value["too_old"] for value in values) > 0
+    assert max(value["policy_age"] for value in values) <= 3
+
+
+def test_a_match_is_kept_or_dropped_with_all_its_seats():
+    episodes = poker.collect(200)
+    episodes.version[:] = 10
+    episodes.version[3] = 1
+    kept = young(episodes, version=12, most_age=5)
+    assert len(kept) == len(episodes) - 2
+    assert episodes.match[3] not in kept.match
+    assert young(episodes, version=12, most_age=11) is episodes
+    with pytest.raises(RunError, match="every episode was begun more than most_age = 1 updates ago"):
+        young(episodes, version=12, most_age=1)
+
+
+def test_an_overlapped_run_saves_resumes_and_ends(tmp_path):
+    before = threading.active_count()
+    for decisions in (1000, 2000):
+        config, game = validate_config(
+            {**CONFIG, "decisions": decisions, "threads": 1, "evaluation": {"matches": 20}}, where="test"
+        )
+        outcome = train(config, game, RunFolder(tmp_path / "run"), say=lambda text: None)
+        assert outcome.finished
+    assert load_checkpoint(tmp_path / "run" / "best").version == outcome.updates >= 7
+    assert threading.active_count() == before
+
+
+def test_a_failure_in_the_playing_thread_ends_the_run(tmp_path):
+    run = poker.training(**CONFIG)
+    run.advance()
+
+    def broken(rows):
+        raise RuntimeError("the arena died")
+
+    run.collector.collect = broken
+    run.advance()
+    with pytest.raises(RuntimeError, match="the arena died"):
+        run.advance()
+    run.close()
