@@ -7,6 +7,7 @@ from pathlib import Path
 from sparring.core import Game, GameSpec, InputError, Player, RandomPlayer, game_names, load_game
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.inference.models import Factory, load_factory
 from sparring.learn.checkpoint import Checkpoint, load_checkpoint
 from sparring.search import GumbelSettings, PlaySettings, SearchPlayer, SearchSettings, Symmetric
 from sparring.search.seating import forward_model, search_player
@@ -14,14 +15,15 @@ from sparring.search.seating import forward_model, search_player
 
 @dataclass(frozen=True)
 class Entrant:
-    """Who someone is, before being seated: a built-in player's name, or a checkpoint."""
+    """Who someone is, before being seated: a built-in player's name, a checkpoint, or a network of the user's code."""
 
     name: str
     checkpoint: Checkpoint | None = None
+    factory: Factory | None = None
 
     @classmethod
     def parse(cls, text: str) -> "Entrant":
-        """A path to a checkpoint or run folder, shipped weights (`hex-7x7`), or else a built-in player's name."""
+        """A checkpoint or run folder, shipped weights (`hex-7x7`), `package.module:factory`, or a built-in player."""
         path = Path(text)
         if not path.exists():
             path = shipped_weights().get(text, path)
@@ -29,7 +31,7 @@ class Entrant:
             return cls(name=text, checkpoint=load_checkpoint(path))
         if "/" in text:
             raise InputError(f"{text}: no such file or folder")
-        return cls(name=text)
+        return cls(name=text, factory=load_factory(text) if ":" in text else None)
 
     def seat(
         self,
@@ -47,14 +49,17 @@ class Entrant:
 
         A checkpoint plays by its network alone, at `temperature`, or looks ahead with `simulations` a move.
         """
-        if self.checkpoint is None:
+        if self.factory is not None:
+            policy, version = self.factory(spec), 0
+        elif self.checkpoint is None:
             return built_in(game, spec, self.name, seed=seed)
-        try:
-            policy = self.checkpoint.policy(spec)
-        except InputError as error:
-            raise InputError(f"{self.name}: {error}") from error
+        else:
+            try:
+                policy, version = self.checkpoint.policy(spec), self.checkpoint.version
+            except InputError as error:
+                raise InputError(f"{self.name}: {error}") from error
         engine = InferenceEngine(spec, slots=matches * spec.seats, device=device, seed=seed)
-        engine.add("main", policy, version=self.checkpoint.version)
+        engine.add("main", policy, version=version)
         if simulations:
             search = GumbelSettings(simulations=simulations)
             symmetry = isinstance(forward_model(spec), Symmetric)

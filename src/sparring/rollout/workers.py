@@ -116,6 +116,11 @@ class WorkerArena:
         self._last_failure = ""
         self._workers = {number: self._start(number) for number in sorted({group.worker for group in self._groups})}
 
+    def start(self) -> None:
+        """Blocks until every worker has said something; `wait` would do the rest by itself."""
+        for worker in self._workers.values():
+            wait([worker.line, worker.process.sentinel])
+
     def wait(self) -> tuple[Decisions, Results]:
         """Rows and results of every group that is ready; blocks until there are some."""
         state = self._state
