@@ -195,7 +195,14 @@ def test_networks_that_did_not_play_say_what_they_would_have_said(memory):
     np.testing.assert_allclose(value, episodes.value, atol=1e-5)
 
 
-def test_a_cut_episode_or_a_missing_policy_is_refused():
+def test_the_learning_rate_falls_with_progress_if_asked_to():
+    for schedule, rates in (("constant", [0.01, 0.01]), ("linear", [0.01, 0.005])):
+        learner = Rnad(poker.policy(), RnadSettings(learning_rate=0.01, schedule=schedule), device=CPU)
+        found = [learner.update(poker.collect(50), progress=p)["learning_rate"] for p in (0.0, 0.5)]
+        assert found == pytest.approx(rates)
+
+
+def test_a_cut_episode_is_refused():
     episodes = poker.collect(100)
     learner = Rnad(poker.policy(), RnadSettings(), device=CPU)
     episodes.complete[0] = False

@@ -17,7 +17,7 @@ less noise. With memory, the acting policy learns on stored segments as in PPO; 
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -33,7 +33,7 @@ from sparring.learn.batches import Batch, one_batch
 from sparring.learn.optimiser import Optimiser
 from sparring.learn.outputs import row_outputs
 from sparring.learn.vtrace import joint_order, two_seat_vtrace
-from sparring.policy import Output, value_error
+from sparring.policy import Absorbing, Output, value_error
 
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -51,6 +51,8 @@ class RnadSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     batch: Count = 16384
     """Rows a gradient step, in whole matches; smaller than `rows` makes several steps of an update."""
     learning_rate: Positive = 5e-5
+    schedule: Literal["constant", "linear"] = "constant"
+    """Whether the learning rate falls to 0 over the run: noise in rarely seen states is what stays at the end."""
     eta: NotNegative = 0.2
     """Weight of the regularisation: steadier and more mixed, slower to move on. Relative to the size of rewards."""
     follow: Fraction = 1e-3
@@ -94,10 +96,18 @@ class Rnad:
             raise InputError(f"learner.kind = rnad: needs a game of two seats, {episodes.spec.game} has another number")
         if not episodes.complete.all():
             raise ValueError("R-NaD learns from whole matches: collect without cutting episodes")
+        rate = self._settings.learning_rate * (1 - progress if self._settings.schedule == "linear" else 1)
+        self._optimiser.set_learning_rate(max(rate, self._settings.learning_rate * 0.01))
         seen = [self._step(part) for part in whole_matches(episodes, self._settings.batch)]
+        if isinstance(self.policy, Absorbing):
+            self.policy.absorb({name: self._device.tensor(rows) for name, rows in episodes.observation.items()})
         metrics = {name: float(np.mean([entry[name] for entry in seen])) for name in seen[0]}
         start, size = iteration_at(self.steps, self._settings.iterations)
-        return metrics | {"steps": float(self.steps), "iteration_share": (self.steps - start) / size}
+        return metrics | {
+            "steps": float(self.steps),
+            "iteration_share": (self.steps - start) / size,
+            "learning_rate": rate,
+        }
 
     def _step(self, episodes: Episodes) -> dict[str, float]:
         settings, device = self._settings, self._device
