@@ -20,7 +20,6 @@ from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.tracker import Tracker
 
-DEX = load_dex(9)
 OWN, FOE = 0, 2
 
 
@@ -87,7 +86,7 @@ def test_hp_and_status_are_read_as_precisely_as_told() -> None:
     view = see(tracker)
     assert view["pokemon"][6, PokemonColumn.HP] == pytest.approx(0.57)
     assert view["pokemon"][0, PokemonColumn.HP] == pytest.approx(0.5)
-    assert DEX.species.ids[view["pokemon_ids"][6, PokemonId.SPECIES]] == "blissey"
+    assert load_dex(9).species.ids[view["pokemon_ids"][6, PokemonId.SPECIES]] == "blissey"
     assert view["pokemon_ids"][[0, 6], PokemonId.STATUS].tolist() == [2, 6]
 
 
@@ -102,7 +101,11 @@ def test_own_rows_keep_the_order_of_the_first_request_whatever_the_order_of_late
     tracker.request({"active": [{"moves": moves}], "side": {"pokemon": team}})
     assert tracker.team_order == [2, 1, 0]
     view = see(tracker)
-    assert [DEX.species.ids[number] for number in view["pokemon_ids"][:3, PokemonId.SPECIES]] == ["mew", "onix", "jynx"]
+    assert [load_dex(9).species.ids[number] for number in view["pokemon_ids"][:3, PokemonId.SPECIES]] == [
+        "mew",
+        "onix",
+        "jynx",
+    ]
     assert view["active_ids"][OWN, ActiveId.POKEMON] == 3
     assert view["pokemon"][0, PokemonColumn.HP] == pytest.approx(0.5)
     assert view["moves"][0, :2, MoveColumn.PP].tolist() == [0.5, 0.5]
@@ -144,11 +147,11 @@ def test_an_illusion_that_ends_gives_its_model_back_what_was_known_of_it() -> No
         "|-end|p2a: Zoro|Illusion",
     )
     view = see(tracker)
-    assert DEX.species.ids[view["active_ids"][FOE, ActiveId.SPECIES]] == "zoroark"
+    assert load_dex(9).species.ids[view["active_ids"][FOE, ActiveId.SPECIES]] == "zoroark"
     assert view["active"][FOE, ActiveColumn.BOOST_SPA] == pytest.approx(2 / 6)
     assert view["pokemon"][6:9, PokemonColumn.HP].tolist() == pytest.approx([1.0, 0.8, 0.3])
     assert view["pokemon"][6:9, PokemonColumn.ACTIVE].tolist() == [0.0, 0.0, 1.0]
-    assert [DEX.moves.ids[number] for number in view["move_ids"][6:9, 0]] == ["", "", "nastyplot"]
+    assert [load_dex(9).moves.ids[number] for number in view["move_ids"][6:9, 0]] == ["", "", "nastyplot"]
 
 
 def test_baton_pass_hands_on_boosts_and_a_plain_switch_does_not() -> None:
@@ -189,21 +192,21 @@ def test_open_team_sheets_fill_the_foes_rows() -> None:
     zed = "Zed|Umbreon||Synchronize|Moonlight|||M|||50|,,,,,Dark"
     tracker = track("|poke|p2|Blissey, L50, F|", "|poke|p2|Umbreon, L50, M|", f"|showteam|p2|{ann}]{zed}")
     view = see(tracker)
-    assert [DEX.items.ids[number] for number in view["pokemon_ids"][6:8, PokemonId.ITEM]] == ["leftovers", ""]
+    assert [load_dex(9).items.ids[number] for number in view["pokemon_ids"][6:8, PokemonId.ITEM]] == ["leftovers", ""]
     assert view["pokemon"][6:8, PokemonColumn.ITEM_KNOWN].tolist() == [1.0, 1.0]
-    assert DEX.abilities.ids[view["pokemon_ids"][7, PokemonId.ABILITY]] == "synchronize"
-    assert [DEX.moves.ids[number] for number in view["move_ids"][6, :2]] == ["softboiled", "toxic"]
-    assert DEX.types.ids[view["pokemon_ids"][6, PokemonId.TERA_TYPE]] == "steel"
+    assert load_dex(9).abilities.ids[view["pokemon_ids"][7, PokemonId.ABILITY]] == "synchronize"
+    assert [load_dex(9).moves.ids[number] for number in view["move_ids"][6, :2]] == ["softboiled", "toxic"]
+    assert load_dex(9).types.ids[view["pokemon_ids"][6, PokemonId.TERA_TYPE]] == "steel"
     assert not tracker.unknown
 
 
 def test_called_moves_cost_nothing_and_teach_nothing() -> None:
     tracker = track(*START, "|move|p2a: Ann|Metronome|p2a: Ann", "|move|p2a: Ann|Surf|p1a: Rex|[from] move: Metronome")
     view = see(tracker)
-    assert [DEX.moves.ids[number] for number in view["move_ids"][6]] == ["metronome", "", "", ""]
+    assert [load_dex(9).moves.ids[number] for number in view["move_ids"][6]] == ["metronome", "", "", ""]
     assert view["pokemon"][6, PokemonColumn.MOVES_KNOWN] == 0.25
     assert view["moves"][6, 0, MoveColumn.PP] == pytest.approx(15 / 16)
-    assert DEX.moves.ids[view["active_ids"][FOE, ActiveId.LAST_MOVE]] == "metronome"
+    assert load_dex(9).moves.ids[view["active_ids"][FOE, ActiveId.LAST_MOVE]] == "metronome"
 
 
 def test_pressure_costs_a_second_pp() -> None:
@@ -215,7 +218,7 @@ def test_an_item_that_is_used_up_is_known_to_be_gone() -> None:
     tracker = track(*START, "|-enditem|p2a: Ann|Sitrus Berry|[eat]", "|-heal|p2a: Ann|80/100|[from] item: Sitrus Berry")
     view = see(tracker)
     assert view["pokemon_ids"][6, PokemonId.ITEM] == 0
-    assert DEX.items.ids[view["pokemon_ids"][6, PokemonId.LAST_ITEM]] == "sitrusberry"
+    assert load_dex(9).items.ids[view["pokemon_ids"][6, PokemonId.LAST_ITEM]] == "sitrusberry"
     assert view["pokemon"][6, [PokemonColumn.ITEM_KNOWN, PokemonColumn.ITEM_LOST]].tolist() == [1.0, 1.0]
 
 
@@ -224,7 +227,7 @@ def test_a_spectators_log_is_tracked_from_either_side_without_requests() -> None
     for side, row in (("p1", 0), ("p2", 6)):
         tracker = track(*lines, side=side)
         view = see(tracker)
-        assert DEX.species.ids[view["pokemon_ids"][row, PokemonId.SPECIES]] == "tyranitar"
+        assert load_dex(9).species.ids[view["pokemon_ids"][row, PokemonId.SPECIES]] == "tyranitar"
         assert view["pokemon"][row, PokemonColumn.FAINTED] == 1.0
         assert tracker.ended
         assert tracker.winner == "Someone"
