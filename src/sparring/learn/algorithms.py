@@ -62,7 +62,7 @@ def build_algorithm(
         rnad = Rnad(policy, settings, device=device)
         return Algorithm(
             learner=rnad,
-            player=partial(NetworkPlayer, keep_policy=True),
+            player=partial(NetworkPlayer, temperature=settings.temperature, keep_policy=True),
             rows=settings.rows,
             segment=settings.segment if recurrent else 0,
             keep_policy=True,

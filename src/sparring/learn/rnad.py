@@ -73,6 +73,8 @@ class RnadSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Gradients longer than this are shortened to it."""
     least: Annotated[float, Meta(ge=0, lt=1)] = 0.03
     """Actions less likely than this are not played where the policy is rated."""
+    temperature: Positive = 1.0
+    """Of play: above 1 seats explore, so that unlikely actions are seen more often and weigh less; V-trace corrects."""
     segment: Count = 16
     """Rows back-propagated through at a time when the network has memory."""
 
