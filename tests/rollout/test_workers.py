@@ -71,8 +71,10 @@ def test_waiting_for_nothing_is_an_error_and_not_a_hang(arena):
 
 def test_a_killed_worker_is_replaced_within_two_seconds_and_its_matches_fail(arena):
     player = RandomPlayer(0)
-    for _ in range(5):
+    running = set()
+    while running < set(range(10)):
         decisions, _ = arena.wait()
+        running |= set(decisions.match.tolist())
         arena.act(decisions, player.act(decisions).action)
     victim = arena.processes[0]
     os.kill(victim, signal.SIGKILL)

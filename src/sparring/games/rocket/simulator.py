@@ -40,8 +40,17 @@ class Simulator:
         self._rocketsim = rocketsim
 
     def kickoff(self, seed: int) -> None:
-        """Cars on the kickoff spots that `seed` chooses, all pads there, controls released."""
+        """Cars on the kickoff spots that `seed` chooses, all pads there, controls released.
+
+        RocketSim deals a team's spots in the order its cars lie in memory, which differs from process to process;
+        here the seed deals them, the same way to both teams.
+        """
         self.arena.reset_kickoff(seed)
+        order = np.random.default_rng(seed).permutation(self.team).tolist()
+        for cars, mirror in ((self.cars[: self.team], 1), (self.cars[self.team :], -1)):
+            states = sorted((car.get_state() for car in cars), key=lambda state: _spot(state, mirror))
+            for car, spot in zip(cars, order, strict=True):
+                car.set_state(states[spot])
         self._release()
 
     def place(self, situation: Situation) -> None:
@@ -75,6 +84,11 @@ class Simulator:
         neutral = self._rocketsim.CarControls()
         for car in self.cars:
             car.set_controls(neutral)
+
+
+def _spot(state: Any, mirror: int) -> tuple[float, float]:
+    """A kickoff spot as its team sees it: the key that puts both teams' spots in the same order."""
+    return mirror * state.pos.x, mirror * state.pos.y
 
 
 def prebuilt_controls(table: Floats) -> list[Any]:
