@@ -5,9 +5,16 @@
 // With `hidden`, what p1 cannot know of p2 at the start is another: order, moves, items, abilities and HP of its bench,
 // the last move and the tera type of its leads, and which Pokémon it brings after team preview. STEPS ends battles early.
 'use strict';
+const { writeSync } = require('fs');
 const { Battle, Teams, PRNG } = require('pokemon-showdown');
 
 const [format, battles, seed, teamsFormat, hidden, steps] = process.argv.slice(2);
+
+// Waits for the reader; process.stdout would pile up what it has not read.
+function writeAll(text) {
+  let rest = Buffer.from(text);
+  while (rest.length) rest = rest.subarray(writeSync(1, rest));
+}
 
 function linesFor(log, start, side) {
   const lines = [];
@@ -189,7 +196,7 @@ function play(number) {
   let position = 0;
   for (let step = 0; step < Number(steps || 1000); step++) {
     const ended = battle.ended;
-    process.stdout.write(JSON.stringify({
+    writeAll(JSON.stringify({
       battle: number,
       step,
       ended,

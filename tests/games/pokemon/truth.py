@@ -91,6 +91,8 @@ class Checker:
         self.trackers: list[Tracker] = []
         self.disguised: list[set[str]] = [set(), set()]
         self.borrowers: list[set[str]] = [set(), set()]
+        self.resting: list[set[str]] = [set(), set()]
+        self.within_turn = False
         self.decisions = 0
         self.compared = 0
         self.differences: list[str] = []
@@ -103,12 +105,16 @@ class Checker:
             self.trackers = [Tracker(self.generation, side) for side in ("p1", "p2")]
             self.disguised = [set(), set()]
             self.borrowers = [set(), set()]
+            self.resting = [set(), set()]
         truth = point["truth"]
+        self.within_turn = any("forceSwitch" in (seen["request"] or {}) for seen in point["sides"])
         for number, side in enumerate(truth["sides"]):
             for pokemon in side["pokemon"]:
                 current = [move["id"] for move in pokemon["currentMoves"]]
                 if len(set(current)) < len(current):  # by Mimic: which of the two it uses is not told
                     self.borrowers[number].add(pokemon["name"])
+                if pokemon["ability"] == "regenerator":  # perhaps by Trace
+                    self.resting[number].add(pokemon["name"])
                 if pokemon["illusion"] is not None:
                     self.disguised[number] |= {pokemon["name"], side["pokemon"][pokemon["illusion"]]["name"]}
         for line in point["sides"][0]["lines"]:
@@ -150,7 +156,8 @@ class Checker:
                 row = pokemon["index"] if side == 0 else self._foe_row(names, pokemon["name"])
                 label = f"{where} {'foe' if side else 'own'} {pokemon['name']}"
                 if row is not None and not (side == 1 and hidden):
-                    self._compare_pokemon(label, fields, row, pokemon, side, preview)
+                    rested = side == 1 and not pokemon["active"] and pokemon["name"] in self.resting[number ^ side]
+                    self._compare_pokemon(label, fields, row, pokemon, side, preview, rested)
                     if self._pp_told(pokemon, side, number, truth, request):
                         whole = side == 0 and not pokemon["transformed"]
                         self._compare_moves(
@@ -191,7 +198,14 @@ class Checker:
         return rows[0] if rows else None
 
     def _compare_pokemon(
-        self, where: str, fields: dict[str, Any], row: int, truth: dict[str, Any], side: int, preview: bool
+        self,
+        where: str,
+        fields: dict[str, Any],
+        row: int,
+        truth: dict[str, Any],
+        side: int,
+        preview: bool,
+        rested: bool,
     ) -> None:
         dex = self.dex
         columns, ids = fields["pokemon"][row], fields["pokemon_ids"][row]
@@ -205,7 +219,6 @@ class Checker:
         stats = np.round(columns[PokemonColumn.BASE_HP :][:6] * BASE_STAT_SCALE).astype(int).tolist()
         self._same(where, "base stats", stats, dex.species_stats[ids[PokemonId.SPECIES]].tolist())
         self._same(where, "level", round(float(columns[PokemonColumn.LEVEL]) * LEVEL_SCALE), truth["level"])
-        rested = side == 1 and not truth["active"] and truth["baseAbility"] == "regenerator"
         if side == 0:
             self._same(where, "hp", float(columns[PokemonColumn.HP]), truth["hp"] / truth["maxhp"])
             self._same(where, "max hp", round(float(columns[PokemonColumn.MAX_HP]) * STAT_SCALE), truth["maxhp"])
@@ -296,7 +309,7 @@ class Checker:
             self._same(where, f"{stat} boost", round(float(columns[column]) * BOOST_SCALE), truth["boosts"][stat])
         volatiles = truth["volatiles"]
         for id, column in VOLATILE_FLAGS.items():
-            if id != "twoturnmove" or not fields["field"][FieldColumn.FORCED]:  # lasts to the end of the second turn
+            if id != "twoturnmove" or not self.within_turn:  # lasts to the end of the second turn
                 self._same(where, id, bool(columns[column]), id in volatiles)
         for id, column in (("perishsong", ActiveColumn.PERISH_TURNS), ("dynamax", ActiveColumn.DYNAMAX_TURNS)):
             if id in volatiles and "duration" in volatiles[id]:

@@ -66,6 +66,8 @@ _P_ITEM_KNOWN = int(PokemonColumn.ITEM_KNOWN)
 _P_KNOWN = int(PokemonColumn.KNOWN)
 _P_MAX_HP = int(PokemonColumn.MAX_HP)
 _P_SEEN = int(PokemonColumn.SEEN)
+_P_SLEEP_TURNS = int(PokemonColumn.SLEEP_TURNS)
+_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
 _PI_ABILITY = int(PokemonId.ABILITY)
 _PI_ITEM = int(PokemonId.ITEM)
 _PI_SPECIES = int(PokemonId.SPECIES)
@@ -85,7 +87,7 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
     ]
     for place in wrong:
         if view.active[place] >= 0:
-            view.entries[view.active[place]] = {}  # lines have written to it what was not its own
+            _undo_disguise(view, place, order[place])
     for row, entry in zip(order, team, strict=True):
         if entry != view.entries[row]:
             _write_entry(view, row, entry)
@@ -209,6 +211,24 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
             move = view.tables.move(name)
             if ids[view.move_ids(row) + index] != move:
                 view.write_move(row, index, move)
+
+
+def _undo_disguise(view: View, place: int, row: int) -> None:
+    """Lines have written to the Pokémon shown at `place` what was `row`'s: its status and how long it has lasted."""
+    shown = view.active[place]
+    view.entries[shown] = {}
+    if view.active.count(shown) > 1:  # beside its model: whose the lines were is not told
+        return
+    status, slept, poisoned = view.status_turns(shown)
+    view.recall(place, shown)
+    for holder, sign in ((shown, -1), (row, 1)):
+        before, asleep, ill = view.status_turns(holder)
+        if before == status:
+            slept, poisoned = slept + sign * asleep, poisoned + sign * ill
+    view.set_status(row, status)
+    start = view.pokemon(row)
+    view.floats[start + _P_SLEEP_TURNS] = slept
+    view.floats[start + _P_TOXIC_TURNS] = poisoned
 
 
 def _correct_place(view: View, place: int, row: int) -> None:

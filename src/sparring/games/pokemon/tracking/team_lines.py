@@ -88,8 +88,7 @@ def on_switch(view: View, parts: list[str]) -> None:
         return
     side = place // SLOTS
     row = view.find_row(side, ident[5:], parts[3])
-    if side == 1 or not view.requests:
-        view.remember(place, row)
+    view.remember(place, row)
     passing = ""
     if view.passing == place and parts[1] == "switch":
         passing = "substitute" if view.shedding else "all"

@@ -311,6 +311,12 @@ class View:
         self.floats[start + _P_SLEEP_TURNS] = 0.0
         self.floats[start + _P_TOXIC_TURNS] = 0.0
 
+    def status_turns(self, row: int) -> tuple[int, float, float]:
+        """A row's status and for how long it has been asleep or badly poisoned."""
+        start = _POKEMON + row * _POKEMON_WIDTH
+        status = self.ids[_POKEMON_IDS + row * _POKEMON_IDS_WIDTH + _PI_STATUS]
+        return status, self.floats[start + _P_SLEEP_TURNS], self.floats[start + _P_TOXIC_TURNS]
+
     def faint(self, row: int) -> None:
         """A Pokémon is down."""
         start = _POKEMON + row * _POKEMON_WIDTH
@@ -555,9 +561,12 @@ class View:
             self.floats[start : start + _POKEMON_WIDTH] = columns
             self.ids[ids : ids + _POKEMON_IDS_WIDTH] = numbers
         else:  # its looks are real even if it was not there: an illusion copies a teammate
-            for column in (_P_SEEN, _P_ACTIVE, _P_FAINTED, _P_MOVES_KNOWN):
-                self.floats[start + column] = 0.0
+            looks = [(column, self.floats[start + column]) for column in (_P_KNOWN, _P_LEVEL, _P_MALE, _P_FEMALE)]
+            self.floats[start : start + _POKEMON_WIDTH] = columns
+            self.ids[ids : ids + _POKEMON_IDS_WIDTH] = numbers
+            for column, value in looks:
+                self.floats[start + column] = value
             self.floats[start + _P_HP] = 1.0
-            self.set_status(row, 0)
+            self.set_species(row, self.forme[row])
         self.floats[moves : moves + _MOVES_WIDTH] = move_columns
         self.ids[move_ids : move_ids + MOVES] = move_numbers
