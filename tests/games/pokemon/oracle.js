@@ -30,9 +30,8 @@ function state() {
 
 const FLAGS = ['maybeTrapped', 'maybeDisabled', 'maybeLocked', 'trapped', 'switchFlag'];
 
-function attempt(side, choice) {
+function attempt(side, choice, request) {
   const index = side.n;
-  const request = JSON.stringify(side.activeRequest);
   const flags = side.active.map(p => p && FLAGS.map(flag => p[flag]));
   errors[index] = '';
   side.clearChoice();
@@ -51,11 +50,16 @@ function attempt(side, choice) {
   } catch (error) {
     verdict = 'invalid';
   }
-  side.activeRequest = JSON.parse(request);
+  if (verdict !== 'ok') side.activeRequest = JSON.parse(request);  // a refusal may tell more than was known
   side.active.forEach((p, i) => p && FLAGS.forEach((flag, j) => { p[flag] = flags[i][j]; }));
   side.clearChoice();
   errors[index] = '';
   return [verdict, canonical];
+}
+
+function once(make) {
+  let made;
+  return () => made ??= make();
 }
 
 function answer(command) {
@@ -70,7 +74,18 @@ function answer(command) {
     if (setup) new Function('battle', setup)(battle);
     return state();
   }
-  if (command.try) return command.try[1].map(choice => attempt(battle.sides[command.try[0]], choice));
+  if (command.try) {
+    const side = battle.sides[command.try[0]];
+    const request = JSON.stringify(side.activeRequest);
+    const asked = [...side.active];
+    // Showdown works out for each choice anew what it offered; while nothing changes that is the same each time.
+    for (const pokemon of asked) {
+      if (pokemon) pokemon.getMoveRequestData = once(pokemon.getMoveRequestData.bind(pokemon));
+    }
+    const verdicts = command.try[1].map(choice => attempt(side, choice, request));
+    for (const pokemon of asked) if (pokemon) delete pokemon.getMoveRequestData;
+    return verdicts;
+  }
   if (command.teams) {
     const [formatid, seed] = command.teams;
     return [0, 1].map(i => Teams.pack(Teams.generate(formatid, {seed: [seed, seed + 1, seed + 2, seed + 3 + i]})));

@@ -26,6 +26,13 @@ FAMILIES = [
     "gen9randombattle",
     "gen9randomdoublesbattle",
 ]
+KINDS = {
+    "gen1randombattle",
+    "gen4randombattle",
+    "gen9randombattle",
+    "gen9randomdoublesbattle",
+    "gen9vgc2025regi",
+}
 PREVIEWED = {
     "gen9vgc2025regi": "gen9randomdoublesbattle",
     "gen9doublesou": "gen9randomdoublesbattle",
@@ -104,18 +111,11 @@ def test_the_mask_is_showdowns_in_a_few_battles(found: Installation, format_id: 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("format_id", FAMILIES)
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("format_id", [*FAMILIES, *PREVIEWED])
 def test_the_mask_is_showdowns(found: Installation, format_id: str) -> None:
-    seen = play(found, format_id, battles=60, sample=200)
+    """Every legal action of every decision in 2,000 battles of the main kinds, and in some of all others."""
+    battles, sample = (2000, 8) if format_id in KINDS else (50, 200)
+    seen = play(found, format_id, battles=battles, sample=sample, teams=PREVIEWED.get(format_id))
     print(format_id, dict(seen))
-    assert seen["battles"] == 60
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("format_id", PREVIEWED)
-def test_the_mask_is_showdowns_with_team_preview(found: Installation, format_id: str) -> None:
-    seen = play(found, format_id, battles=40, sample=200, teams=PREVIEWED[format_id])
-    print(format_id, dict(seen))
-    assert seen["battles"] == 40
+    assert seen["battles"] == battles
