@@ -115,6 +115,7 @@ def ladder(
                 arena, player, total=total, save=save, stop=lambda: interrupts.asked, progress=progress
             )
             about = {"username": username, "model": model, "format": settings.format, "servers": server, "how": how}
+            arena.close()
             interval = list(wilson_interval(report.win_rate, report.matches))
             summary = {**about, **report.to_json(arena), "interval": interval}
         finally:
@@ -164,7 +165,8 @@ def _table(summary: dict[str, Any]) -> Table:
         "failed",
         "reconnects",
     )
-    rating = f", rating {summary['rating']}" if summary["rating"] is not None else ""
+    known = [str(rating) for rating in summary["ratings"].values() if rating is not None]
+    rating = f", rating {' and '.join(known)}" if known else ""
     answer = summary["answer_ms"]
     lines = (
         f"win rate {summary['win_rate']:.1%}, 95% interval {low:.1%} - {high:.1%}{rating}",

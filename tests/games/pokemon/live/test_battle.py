@@ -10,7 +10,7 @@ import pytest
 from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live import battle as live
-from sparring.games.pokemon.live.battle import LiveBattle
+from sparring.games.pokemon.live.battle import LiveBattle, rating_told
 from sparring.games.pokemon.simulator import Asked, Ended, Simulator
 from sparring.games.pokemon.teams import built_in_teams
 from sparring.games.pokemon.tracker import Tracker
@@ -255,8 +255,9 @@ def test_who_rejects_open_team_sheets_does_not_wait(recorded: Recorded) -> None:
 
 
 def test_the_rating_is_read() -> None:
-    battle = new_battle()
-    battle.read(["|init|battle"])
-    battle.read(["|raw|Rival's rating: 1000 &rarr; <strong>1020</strong><br />(+20 for winning)"])
-    battle.read(["|raw|Ourbot's rating: 1040 &rarr; <strong>1021</strong><br />(-19 for losing)"])
-    assert battle.rating == 1021
+    assert (
+        rating_told("|raw|Rival's rating: 1000 &rarr; <strong>1020</strong><br />(+20 for winning)", "ourbot") is None
+    )
+    assert (
+        rating_told("|raw|Ourbot's rating: 1040 &rarr; <strong>1021</strong><br />(-19 for losing)", "ourbot") == 1021
+    )

@@ -20,7 +20,7 @@ from sparring.games.pokemon.arena import SEATS, pokemon_spec
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live.battle import LiveBattle
-from sparring.games.pokemon.live.connection import Account
+from sparring.games.pokemon.live.connection import Account, server_address
 from sparring.games.pokemon.live.server import LiveServer, Wish
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.settings import PokemonSettings
@@ -56,6 +56,8 @@ class LiveArena:
         lost server is tried before its battles count as failed.
         """
         format = find_format(settings.format)
+        if format.id.endswith("bo3"):
+            raise InputError(f"--format {format.id}: a series of three is not played live; leave bo3 out")
         wish = wish or Wish(format=format, open_sheets=settings.open_team_sheets)
         self._spec = pokemon_spec(settings)
         self._rng = np.random.default_rng(seed)
@@ -90,7 +92,7 @@ class LiveArena:
                 say=say,
                 reconnect_seconds=reconnect_seconds,
             )
-            for address in dict.fromkeys(servers)
+            for address in dict.fromkeys(map(server_address, servers))
         ]
         """Those that have not given up, in the order they were named."""
         if not self.servers:

@@ -55,7 +55,6 @@ class LiveBattle:
         self.timed_out = False
         self.warnings = 0
         """Times the clock called our last seconds."""
-        self.rating: int | None = None
         self.asked_at = monotonic()
         self._me = me
         self._generation = generation
@@ -79,6 +78,11 @@ class LiveBattle:
     def turn(self) -> int:
         """The turn, 0 before the first."""
         return 0 if self.tracker is None else self.tracker.turn
+
+    @property
+    def rated(self) -> bool:
+        """Whether the ladder counts it."""
+        return any(line.startswith("|rated") for line in self.log)
 
     def read(self, lines: list[str]) -> None:
         """Takes one message of the room."""
@@ -172,19 +176,11 @@ class LiveBattle:
                 self._answer_sheets()
             elif kind == "showteam" or line.endswith("rejected open team sheets."):
                 self._sheets_until = 0.0
-            elif kind == "raw" and "'s rating: " in line:
-                self._take_rating(line)
 
     def _answer_sheets(self) -> None:
         self.outbox.append("/acceptopenteamsheets" if self._open_sheets else "/rejectopenteamsheets")
         if self._open_sheets:
             self._sheets_until = monotonic() + _SHEETS_SECONDS
-
-    def _take_rating(self, line: str) -> None:
-        name, _, change = line.removeprefix("|raw|").partition("'s rating: ")
-        numbers = re.findall(r"\d+", re.sub(r"<[^>]*>|\([^)]*\)", "", change))
-        if to_id(name) == self._me and numbers:
-            self.rating = int(numbers[-1])
 
     def _take_request(self, text: str) -> None:
         request = _DECODE(text) if text and text != "null" else None
@@ -228,6 +224,15 @@ class LiveBattle:
 
     def _end(self, outcome: float) -> None:
         self.over, self.outcome, self._waits, self._held = True, outcome, False, None
+
+
+def rating_told(line: str, me: str) -> int | None:
+    """The new rating of user `me`, if `line` tells it: `|raw|Name's rating: 1000 &rarr; <strong>1020</strong>...`."""
+    name, told, change = line.removeprefix("|raw|").partition("'s rating: ")
+    if not told or to_id(name) != me:
+        return None
+    numbers = re.findall(r"\d+", re.sub(r"<[^>]*>|\([^)]*\)", "", change))
+    return int(numbers[-1]) if numbers else None
 
 
 def _begun(log: list[str]) -> bool:

@@ -129,8 +129,8 @@ class Connection:
         if self._socket is not None:
             await self._socket.close()
 
-    async def drop(self) -> None:
-        """Loses the socket, as a network that fails would."""
+    def abort(self) -> None:
+        """Loses the socket, as when the network fails; the connection comes back by itself."""
         if self._socket is not None:
             self._socket.transport.abort()
 
@@ -198,6 +198,8 @@ class Connection:
             self.reconnects += self._been_up
             self._been_up = True
             self._online()
+        elif kind == "updateuser" and self.up and to_id(parts[2]) != self.account.id:
+            self._refused = "the server took our name away"
 
 
 def server_address(text: str) -> str:

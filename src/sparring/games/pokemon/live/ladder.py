@@ -39,8 +39,6 @@ class LadderReport:
     decisions: int = 0
     batches: int = 0
     seconds: float = 0.0
-    rating: int | None = None
-    """The server's, after the last rated battle."""
     opponents: dict[str, list[int]] = field(default_factory=dict)
     """Wins, draws and losses by name."""
     battles: list[dict[str, Any]] = field(default_factory=list)
@@ -79,7 +77,7 @@ class LadderReport:
             "answer_ms": {f"p{share}": 1000 * value for share, value in zip((50, 95, 99), answers, strict=True)},
             "seconds": self.seconds,
             "matches_per_hour": 3600 * self.matches / max(self.seconds, 1e-9),
-            "rating": self.rating,
+            "ratings": {server.connection.address: server.rating for server in arena.servers},
             "opponents": {
                 name: dict(zip(("wins", "draws", "losses"), counts, strict=True))
                 for name, counts in sorted(self.opponents.items())
@@ -139,7 +137,6 @@ def _note(report: LadderReport, battle: LiveBattle, save: Path | None) -> None:
     report.wins += won
     report.losses += lost
     report.draws += not won and not lost
-    report.rating = battle.rating if battle.rating is not None else report.rating
     counts = report.opponents.setdefault(battle.opponent, [0, 0, 0])
     counts[0 if won else 2 if lost else 1] += 1
     report.battles.append(
@@ -151,7 +148,6 @@ def _note(report: LadderReport, battle: LiveBattle, save: Path | None) -> None:
             "decisions": battle.rows,
             "invalid_choices": battle.invalid,
             "timed_out": battle.timed_out,
-            "rating": battle.rating,
         }
     )
     if save is not None:

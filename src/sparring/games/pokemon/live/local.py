@@ -37,7 +37,7 @@ class LocalServer:
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
+            process_group=0,  # Ctrl-C is for us to handle
         )
         try:
             self._wait()

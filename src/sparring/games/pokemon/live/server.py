@@ -9,12 +9,13 @@ import msgspec
 from sparring.core import InputError
 from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.formats import Format
-from sparring.games.pokemon.live.battle import LiveBattle
+from sparring.games.pokemon.live.battle import LiveBattle, rating_told
 from sparring.games.pokemon.live.connection import Account, Connection
 from sparring.games.pokemon.live.matchmaking import Matchmaker
 
 _REPEAT_SECONDS = 1.0
 """A choice that a throttle swallowed is sent again after so long."""
+_RATING_SECONDS = 1.0
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,11 +50,14 @@ class LiveServer:
         """By room."""
         self.begun: list[LiveBattle] = []
         """Battles that began and were not yet taken up by the arena."""
+        self.rating: int | None = None
+        """What the server's ladder gave us last."""
         self.failure: InputError | None = None
         """Why this server will never do what we want."""
         self.task: asyncio.Task[None] | None = None
         self._wish, self._account = wish, account
         self._actions = action_space(wish.format)
+        self._rated = 0
         self._news, self._say = news, say
         self.connection = Connection(
             address, account, hear=self._hear, online=self._online, say=say, patience=reconnect_seconds
@@ -86,8 +90,11 @@ class LiveServer:
         for room, battle in list(self.battles.items()):
             if battle.over or battle.lost_room:
                 del self.battles[room]
-                if battle.over:
-                    self.connection.send("", f"/noreply /leave {room}")
+                if battle.over and battle.rated:  # the new rating is told a moment after the end
+                    self._rated += 1
+                    asyncio.get_running_loop().call_later(_RATING_SECONDS, self._leave_rated, room)
+                elif battle.over:
+                    self._leave(room)
                 yield battle
 
     def give_up(self) -> None:
@@ -99,8 +106,10 @@ class LiveServer:
 
     async def close(self) -> None:
         """Leaves all rooms and disconnects."""
+        if self._rated and self.connection.up:
+            await asyncio.sleep(_RATING_SECONDS)
         for room in self.battles:
-            self.connection.send("", f"/noreply /leave {room}")
+            self._leave(room)
         await self.connection.close()
         if self.task is not None:
             self.task.cancel()
@@ -124,7 +133,17 @@ class LiveServer:
                 self.failure = InputError(f"{self.connection.address}: {error}")
         self._news()
 
+    def _leave(self, room: str) -> None:
+        self.connection.send("", f"/noreply /leave {room}")
+
+    def _leave_rated(self, room: str) -> None:
+        self._rated -= 1
+        self._leave(room)
+
     def _hear_battle(self, room: str, lines: list[str]) -> None:
+        for line in lines:
+            if line.startswith("|raw|"):
+                self.rating = rating_told(line, self._account.id) or self.rating
         battle = self.battles.get(room)
         if battle is None:
             if not any(line.startswith("|init|battle") for line in lines):
