@@ -12,8 +12,6 @@ import asyncio
 import json
 import os
 import random
-import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +23,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 FORMATS = {"gen1randombattle": (5.0, 1), "gen9randombattle": (3.5, 2), "gen9randomdoublesbattle": (2.5, 2)}
 """Formats, how many times poke-env's speed is wanted, and simulator processes (ours and the limit's)."""
 MATCHES = 64
+SERVER_PROCESSES = {"network": 1, "simulator": 1, "validator": 1, "verifier": 1}
+"""Of the server poke-env plays on, as Showdown's own example config has them."""
 EARLIER_TEAM = 2_750
 """Battles an hour of the doubles team we learn from, 8 cores and an RTX 3090."""
 
@@ -60,21 +60,21 @@ def figure(name: str, value: float, unit: str, **other: object) -> None:
 def speeds(format: str, *, seconds: float, rounds: int) -> None:
     """Ours, the bare simulator and poke-env, in turns."""
     from sparring.games.pokemon import PokemonArena, PokemonSettings
+    from sparring.games.pokemon.live import LocalServer
 
     wanted, processes = FORMATS[format]
     arena = PokemonArena(PokemonSettings(format=format, simulators=processes), matches=MATCHES, seed=0)
-    server, port = start_server()
+    server = LocalServer(config={"subprocesses": SERVER_PROCESSES})
     ours, bare, peer = [], [], []
     try:
         play(arena, seconds=seconds / 2)
         for _ in range(rounds):
             ours.append(play(arena, seconds=seconds))
             bare.append(bare_speed(format, seconds, processes))
-            peer.append(run_peer(format, port, seconds))
+            peer.append(run_peer(format, server.port, seconds))
     finally:
         arena.close()
-        server.terminate()
-        server.wait()
+        server.close()
     best = max(rate for rate, _ in ours)
     limit = max(sum(run["decisions"] / run["seconds"] for run in runs) for runs in bare)
     other = max(run["decisions"] / run["seconds"] for run in peer)
@@ -269,34 +269,6 @@ def whole_pipe(*, seconds: float) -> None:
         ratio=ratio(battles, EARLIER_TEAM),
     )
     figure("the same", (collector.counters.decisions - rows) / wall, "decisions/s")
-
-
-def start_server() -> tuple[subprocess.Popen, int]:
-    """A local Showdown server for poke-env, from a copy of the installed package."""
-    from sparring.games.pokemon.setup import installation
-
-    found = installation()
-    folder = found.modules.parent / "server"
-    if not (folder / "config" / "config.js").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(found.modules / "pokemon-showdown", folder)
-        for name in ("logs/repl", "config/chat-plugins"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        shutil.copy(folder / "config" / "config-example.js", folder / "config" / "config.js")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [found.node, "pokemon-showdown", "start", "--no-security", "--skip-build", str(port)]
-    server = subprocess.Popen(
-        command, cwd=folder, env=found.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return server, port
-        time.sleep(0.2)
-    raise SystemExit("the Showdown server for poke-env did not start")
 
 
 def run_peer(format: str, port: int, seconds: float) -> dict:

@@ -11,6 +11,8 @@ import numpy as np
 import psutil
 import pytest
 
+from sparring.games.pokemon import GAME as POKEMON
+from sparring.games.pokemon import PokemonNetwork, PokemonSettings, setup_pokemon
 from sparring.learn.checkpoint import Checkpoint, save_checkpoint
 from sparring.rollout.store import EpisodeStore, shards
 from tests import hex as small
@@ -60,9 +62,9 @@ def until(condition, process, seconds=200):
         time.sleep(0.05)
 
 
-def assert_whole(folder, games):
+def assert_whole(folder, games, spec=None):
     """Exactly `games` matches, each there once, each with both seats, alternating actions of two complete episodes."""
-    store = EpisodeStore(folder, small.spec(4))
+    store = EpisodeStore(folder, spec or small.spec(4))
     assert store.matches == games
     parts = list(store)
     assert np.concatenate([np.unique(part.match) for part in parts]).tolist() == list(range(games))
@@ -122,6 +124,34 @@ def test_workers_end_with_a_parent_that_was_killed(checkpoints, tmp_path):
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     _, left = psutil.wait_procs(children, timeout=20)
+    assert not left
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_self_play_goes_on_when_a_simulator_process_is_killed(tmp_path, workers):
+    setup_pokemon(say=lambda line: None)
+    spec, network = POKEMON.spec(PokemonSettings()), {"width": 16, "layers": 0}
+    weights = POKEMON.policy(spec, PokemonNetwork(**network)).state_dict()
+    save_checkpoint(tmp_path / "net", Checkpoint(spec, network, version=0, weights=weights, about={}))
+    folder, games = tmp_path / "games", 24
+    command = f"selfplay pokemon --save {folder} --games {games} --parallel 8 --shard 6 --threads 1 --simulators 2"
+    options = ["--model", str(tmp_path / "net"), "--num-workers", str(workers)]
+    run = subprocess.Popen([*SPARRING, *command.split(), *options], stderr=subprocess.PIPE, text=True)
+    try:
+        until(lambda: len(shards(folder)) >= 1, run)
+        children = psutil.Process(run.pid).children(recursive=True)
+        simulators = [process for process in children if "simulator.js" in " ".join(process.cmdline())]
+        assert len(simulators) == (2 if workers == 0 else 4)
+        os.kill(simulators[0].pid, signal.SIGKILL)
+        _, said = run.communicate(timeout=280)
+    finally:
+        run.kill()
+    assert run.returncode == 0, said
+    assert_whole(folder, games, spec)
+    summary = json.loads((folder / "summary.json").read_text())
+    assert 1 <= summary["failed_matches"] <= 8
+    assert summary["illegal_actions"] == 0
+    _, left = psutil.wait_procs(simulators, timeout=20)
     assert not left
 
 

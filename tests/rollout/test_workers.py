@@ -206,3 +206,29 @@ def test_a_collector_plays_it_with_a_recurrent_network_and_repeats_every_distrib
             keep_policy=True,
         )
         np.testing.assert_allclose(answers.policy, episodes.policy[rows], atol=1e-5)
+
+
+@pytest.mark.parametrize("least", [20, 1000])
+def test_with_a_least_number_of_rows_a_wait_goes_on_until_all_that_can_come_are_there(least):
+    arena = WorkerArena(hex.GAME, hex.settings(), matches=20, seed=0, workers=2, least=least, patience=60.0, say=print)
+    try:
+        for _ in range(4):
+            decisions, _ = arena.wait()
+            assert len(decisions) == 20
+            arena.act(decisions, RandomPlayer(0).act(decisions).action)
+    finally:
+        arena.close()
+
+
+def test_patience_ends_the_wait_for_more_rows():
+    arena = WorkerArena(hex.GAME, hex.settings(), matches=4, seed=0, workers=2, least=1000, patience=0.2, say=print)
+    try:
+        arena.start()
+        decisions, _ = arena.wait()
+        part = decisions.take(np.flatnonzero(decisions.match < 2))
+        arena.act(part, RandomPlayer(0).act(part).action)  # the other groups' rows stay out
+        started = monotonic()
+        assert 0 < len(arena.wait()[0]) <= len(part)
+        assert monotonic() - started < 60
+    finally:
+        arena.close()

@@ -39,6 +39,10 @@ def selfplay(
     battles_per_worker: Annotated[
         int | None, typer.Option(min=1, help="Instead of --games: matches of each worker.")
     ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="With workers: a forward pass waits for so many rows.  [default: none]")
+    ] = None,
+    timeout_ms: Annotated[float, typer.Option(min=0, help="But no longer than this after the first.")] = 50.0,
     simulations: Annotated[
         int | None, typer.Option(min=0, help="Look-ahead a move.  [default: 16 where the game offers it]")
     ] = None,
@@ -70,13 +74,16 @@ def selfplay(
         games = battles_per_worker * num_workers
     if games is None:
         raise InputError("say how many matches: --games N, or --battles-per-worker N with --num-workers")
+    if batch_size is not None and not num_workers:
+        raise InputError("--batch-size needs --num-workers: in one process, what is ready is the batch")
     names = [model] if model_b in (None, model) else [model, str(model_b)]
     entrants = [] if server else [Entrant.parse(name) for name in names]
     trained = [entrant.checkpoint.spec for entrant in entrants if entrant.checkpoint is not None]
     defaults = dict(trained[0].settings) if trained and trained[0].game == game else {}
     settings = game_settings(plugin, context.args, defaults)
     spec = plugin.spec(settings)
-    if not server and not trained:
+    networks = [entrant for entrant in entrants if entrant.checkpoint is not None or entrant.factory is not None]
+    if not server and not networks:
         raise InputError(f"--model {model}: self-play needs a checkpoint, a run folder or shipped weights")
     if simulations is None:
         simulations = 16 if not server and plugin.model(spec) is not None else 0
@@ -97,7 +104,16 @@ def selfplay(
         else:
             players[name] = _seated(entrants[number], plugin, spec, parallel, simulations, play, seed + number)
     arena: Arena = (
-        WorkerArena(plugin, settings, matches=parallel, seed=seed, workers=num_workers, say=say)
+        WorkerArena(
+            plugin,
+            settings,
+            matches=parallel,
+            seed=seed,
+            workers=num_workers,
+            least=batch_size or 1,
+            patience=timeout_ms / 1000,
+            say=say,
+        )
         if num_workers
         else plugin.arena(settings, matches=parallel, seed=seed)
     )
@@ -111,7 +127,7 @@ def selfplay(
                 players,
                 matches=games,
                 shard=shard,
-                keep_policy=bool(server) or len(trained) == len(names),
+                keep_policy=bool(server) or len(networks) == len(names),
                 stop=lambda: interrupts.asked,
                 progress=lambda done: bar.update(done, f"{done:,} matches  {rate(done):.1f} matches/s"),
             )
@@ -149,7 +165,7 @@ def _seated(entrant: Any, plugin: Any, spec: Any, matches: int, simulations: int
     from sparring.league import built_in
     from sparring.search import GumbelSettings
 
-    if entrant.checkpoint is None:
+    if entrant.checkpoint is None and entrant.factory is None:
         return built_in(plugin, spec, entrant.name, seed=seed)
     search = GumbelSettings(simulations=simulations, noise=1.0, reuse=False) if simulations else None
     player: Player = entrant.seat_for_selfplay(

@@ -99,12 +99,16 @@ def keys(
 
 def _source(text: str, game: str | None, extra: list[str]) -> Any:
     from sparring.inference.models import ModelSource
+    from sparring.learn.network import load_factory
 
     name, equals, origin = text.partition("=")
     if not equals or not name or not origin:
         raise InputError(f"--model {text}: not of the form NAME=CHECKPOINT or NAME=package.module:factory")
     if Path(origin).exists() or ":" not in origin:
         return ModelSource.from_checkpoint(name, Path(origin))
+    own, equals, folder = origin.partition("=")
+    if equals:
+        return ModelSource.from_checkpoint(name, Path(folder), load_factory(own))
     if game is None:
         raise InputError(f"--model {text}: say with --game which game the factory builds for")
     plugin = load_game(game)

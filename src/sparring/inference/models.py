@@ -1,8 +1,6 @@
 """Where a served policy comes from: a checkpoint that may be read again, or a factory in the user's own code."""
 
-import importlib
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,9 +8,7 @@ from torch import Tensor, nn
 
 from sparring.core import GameSpec, InputError
 from sparring.learn.checkpoint import load_checkpoint, locate_checkpoint
-
-Factory = Callable[[GameSpec], nn.Module]
-"""User code that builds a policy (see `sparring.policy`) for rows of a spec."""
+from sparring.learn.network import Factory, load_factory
 
 
 @dataclass
@@ -24,15 +20,16 @@ class ModelSource:
     policy: nn.Module
     version: int
     path: Path | None = None
-    """The checkpoint or run folder it was read from; None for a factory."""
+    """The checkpoint or run folder its weights were read from; None for a factory's own."""
     _seen: tuple[int, int] = field(default=(0, 0))
 
     @classmethod
-    def from_checkpoint(cls, name: str, path: Path) -> "ModelSource":
-        """The checkpoint in `path`, or the best (else newest) of a run folder."""
+    def from_checkpoint(cls, name: str, path: Path, factory: Factory | None = None) -> "ModelSource":
+        """The checkpoint in `path`, or the best (else newest) of a run folder; `factory` if that built its network."""
         seen = _stamp(path)
         checkpoint = load_checkpoint(path)
-        return cls(name, checkpoint.spec, checkpoint.policy(checkpoint.spec), checkpoint.version, path, seen)
+        policy = checkpoint.policy(checkpoint.spec, factory)
+        return cls(name, checkpoint.spec, policy, checkpoint.version, path, seen)
 
     @classmethod
     def from_factory(cls, name: str, factory: str, spec: GameSpec) -> "ModelSource":
@@ -60,20 +57,6 @@ class ModelSource:
         if {key: tensor.shape for key, tensor in checkpoint.weights.items()} != mine:
             raise InputError(f"{self.path} now holds a network of another size; start a new server for it")
         return checkpoint.weights, checkpoint.version
-
-
-def load_factory(text: str) -> Factory:
-    """The callable that `package.module:function` names, importable from here or the present folder."""
-    module, _, attribute = text.partition(":")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        factory: Factory = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"{text}: cannot import it: {error}") from error
-    if not callable(factory):
-        raise InputError(f"{text}: not a function that builds a policy")
-    return factory
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -1,7 +1,8 @@
-"""The policy server's wire format, version 1: a small msgpack header, then raw array frames. No pickle.
+"""The policy server's wire format, version 2: a small msgpack header, then raw arrays. No pickle.
 
-A message is a ZMQ multipart: frame 0 is one of the headers below, tagged by `type`; the frames after it are
-arrays, little-endian and C-ordered, whose dtypes and shapes follow from the game spec exchanged at hello.
+A message is a ZMQ multipart: frame 0 is one of the headers below, tagged by `type`; the frames after it are arrays one
+behind the other, little-endian and C-ordered, whose dtypes and shapes follow from the game spec exchanged at hello.
+Frames are few because each costs both sides as much as many rows.
 docs/policy-server.md is the same in prose.
 """
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from sparring.core import Answers, Array, Decisions, GameSpec
 from sparring.core.episodes import pack_mask, unpack_mask
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised with every change that an older client or server would misread."""
 
 Count = Annotated[int, Meta(ge=0, le=2**62)]
@@ -44,7 +45,11 @@ class Hello(_Header, frozen=True, tag="hello"):
 
 
 class Ask(_Header, frozen=True, tag="ask"):
-    """Client: answer these rows. Frames: `ASK_FRAMES`, then one a field of the observation in the spec's order."""
+    """Client: answer these rows.
+
+    Two frames: slot `int32[k]`, draws `float32[k]`, first `bool[k]`, legal `uint8[k, ceil(actions / 8)]`, and
+    `int32[e]` slots whose match has ended; then the fields of the observation in the spec's order.
+    """
 
     session: Count
     sequence: Count
@@ -85,7 +90,7 @@ class Welcome(_Header, frozen=True, tag="welcome"):
 
 
 class Answer(_Header, frozen=True, tag="answer"):
-    """Server: frames are action `int32[k]`, log_prob `float32[k]`, value `float32[k]`, and policy if asked for."""
+    """Server: one frame, action `int32[k]`, log_prob `float32[k]`, value `float32[k]`, and policy if asked for."""
 
     session: Count
     sequence: Count
@@ -186,10 +191,6 @@ def read_server(frame: bytes) -> FromServer:
     return header
 
 
-ASK_FRAMES = ("ended", "slot", "first", "uniform", "legal")
-"""`int32[e]` slots whose match has ended; `int32[k]`; `bool[k]`; `float32[k]` draws; `uint8[k, ceil(actions / 8)]`."""
-
-
 class RowLayout:
     """The frames of requests and answers about one game: how to write, check and read them."""
 
@@ -197,65 +198,67 @@ class RowLayout:
         self.spec = spec
         self.mask_bytes = -(-spec.actions // 8)
         self._fields = [(name, np.dtype(f.dtype), f.shape, f.nbytes) for name, f in spec.observation.items()]
-        self.frames = len(ASK_FRAMES) + len(self._fields)
-        self.row_bytes = 9 + self.mask_bytes + sum(size for *_, size in self._fields)
+        self._seating_bytes = 9 + self.mask_bytes
+        self._field_bytes = sum(size for *_, size in self._fields)
+        self.row_bytes = self._seating_bytes + self._field_bytes
 
     def write_ask(self, decisions: Decisions, uniform: NDArray[np.float32], ended: NDArray[np.int32]) -> list[bytes]:
         """The frames of a request, copied out of the arena's buffers."""
         slot = decisions.slots(self.spec).astype(np.int32)
+        seating = (slot, uniform, decisions.first, pack_mask(decisions.legal), ended)
         observation = decisions.observation
         return [
-            ended.tobytes(),
-            slot.tobytes(),
-            decisions.first.tobytes(),
-            uniform.tobytes(),
-            pack_mask(decisions.legal).tobytes(),
-            *(observation[name].tobytes() for name, *_ in self._fields),
+            b"".join([array.tobytes() for array in seating]),
+            b"".join([observation[name].tobytes() for name, *_ in self._fields]),
         ]
 
     def read_ask(self, frames: Sequence[bytes], rows: int, slots: int) -> "AskedRows":
         """The arrays of a request of a client with `slots` slots; raises `ProtocolError` at the first bad one."""
-        if len(frames) != self.frames:
-            raise ProtocolError(f"a request has {self.frames} array frames, not {len(frames)}")
-        if len(frames[0]) % 4 or len(frames[0]) > 4 * slots:
-            raise ProtocolError("frame ended: not int32, or more than there are slots")
-        sizes = (4, 1, 4, self.mask_bytes, *(size for *_, size in self._fields))
-        if [len(frame) for frame in frames[1:]] != [size * rows for size in sizes]:
-            raise ProtocolError(f"frames have {[len(f) for f in frames[1:]]} bytes; {rows} rows need {sizes} each")
-        ended = np.frombuffer(frames[0], np.int32)
-        slot = np.frombuffer(frames[1], np.int32)
-        first = np.frombuffer(frames[2], np.uint8)
-        uniform = np.frombuffer(frames[3], np.float32)
-        packed = np.frombuffer(frames[4], np.uint8).reshape(rows, self.mask_bytes)
-        if slot.min() < 0 or slot.max() >= slots or len(np.unique(slot)) != rows:
-            raise ProtocolError(f"frame slot: numbers must lie in 0..{slots - 1}, each once")
-        if len(ended) and (ended.min() < 0 or ended.max() >= slots):
-            raise ProtocolError(f"frame ended: numbers must lie in 0..{slots - 1}")
+        if len(frames) != 2:
+            raise ProtocolError(f"a request has 2 frames of arrays, not {len(frames)}")
+        seating, fields = frames
+        ended_bytes = len(seating) - rows * self._seating_bytes
+        if ended_bytes < 0 or ended_bytes % 4 or ended_bytes > 4 * slots:
+            raise ProtocolError(f"frame seating: {len(seating)} bytes; {rows} rows need {self._seating_bytes} each")
+        if len(fields) != rows * self._field_bytes:
+            raise ProtocolError(f"frame observation: {len(fields)} bytes; {rows} rows need {self._field_bytes} each")
+        slot = np.frombuffer(seating, np.int32, rows)
+        uniform = np.frombuffer(seating, np.float32, rows, 4 * rows)
+        first = np.frombuffer(seating, np.uint8, rows, 8 * rows)
+        packed = np.frombuffer(seating, np.uint8, rows * self.mask_bytes, 9 * rows).reshape(rows, self.mask_bytes)
+        in_order = np.sort(slot)
+        if in_order[0] < 0 or in_order[-1] >= slots or (in_order[1:] == in_order[:-1]).any():
+            raise ProtocolError(f"slot: numbers must lie in 0..{slots - 1}, each once")
+        ended = np.frombuffer(seating, np.int32, ended_bytes // 4, rows * self._seating_bytes)
+        if ended_bytes and (ended.min() < 0 or ended.max() >= slots):
+            raise ProtocolError(f"ended: numbers must lie in 0..{slots - 1}")
         if first.max() > 1:
-            raise ProtocolError("frame first: must be 0 or 1")
+            raise ProtocolError("first: must be 0 or 1")
         if not (uniform.min() >= 0 and uniform.max() < 1):
-            raise ProtocolError("frame uniform: must lie in [0, 1)")
+            raise ProtocolError("uniform: must lie in [0, 1)")
         legal = unpack_mask(packed, self.spec.actions)
         if not legal.any(axis=1).all():
-            raise ProtocolError("frame legal: a row has no legal action")
-        observation = {
-            name: np.frombuffer(frame, dtype).reshape(rows, *shape)
-            for (name, dtype, shape, _), frame in zip(self._fields, frames[len(ASK_FRAMES) :], strict=True)
-        }
+            raise ProtocolError("legal: a row has no legal action")
+        observation: dict[str, Array] = {}
+        at = 0
+        for name, dtype, shape, size in self._fields:
+            observation[name] = np.frombuffer(fields, dtype, rows * size // dtype.itemsize, at).reshape(rows, *shape)
+            at += rows * size
         return AskedRows(
             ended=ended, slot=slot, first=first.view(np.bool_), uniform=uniform, legal=legal, observation=observation
         )
 
     def read_answer(self, frames: Sequence[bytes], rows: int, *, policy: bool) -> Answers:
         """The arrays of an answer; raises `ProtocolError` if they have the wrong size."""
-        sizes = [4 * rows] * 3 + [4 * rows * self.spec.actions] * policy
-        if [len(frame) for frame in frames] != sizes:
+        size = 12 * rows + 4 * rows * self.spec.actions * policy
+        if [len(frame) for frame in frames] != [size]:
             raise ProtocolError(f"an answer to {rows} rows has frames of {[len(f) for f in frames]} bytes")
+        numbers = np.frombuffer(frames[0], np.float32)
         return Answers(
-            action=np.frombuffer(frames[0], np.int32),
-            log_prob=np.frombuffer(frames[1], np.float32),
-            value=np.frombuffer(frames[2], np.float32),
-            policy=np.frombuffer(frames[3], np.float32).reshape(rows, -1) if policy else None,
+            action=numbers[:rows].view(np.int32),
+            log_prob=numbers[rows : 2 * rows],
+            value=numbers[2 * rows : 3 * rows],
+            policy=numbers[3 * rows :].reshape(rows, -1) if policy else None,
         )
 
 
@@ -270,10 +273,10 @@ class AskedRows(msgspec.Struct, frozen=True, kw_only=True):
     observation: Mapping[str, Array]
 
 
-def write_answer(answers: Answers, rows: slice, *, policy: bool) -> list[bytes]:
-    """The frames of the answer to `rows` of a batch."""
-    parts = [answers.action, answers.log_prob, answers.value, answers.policy if policy else None]
-    return [part[rows].tobytes() for part in parts if part is not None]
+def write_answer(answers: Answers, rows: slice, *, policy: bool) -> bytes:
+    """The frame of the answer to `rows` of a batch."""
+    parts = (answers.action, answers.log_prob, answers.value, answers.policy if policy else None)
+    return b"".join([part[rows].tobytes() for part in parts if part is not None])
 
 
 def misfit(served: GameSpec, asked: GameSpec) -> str | None:

@@ -148,7 +148,7 @@ class ServedModel:
                             lost=missing,
                         )
                     ),
-                    *write_answer(answers, rows, policy=request.ask.policy),
+                    write_answer(answers, rows, policy=request.ask.policy),
                 ],
             )
             for (request, rows), missing in zip(seated, lost, strict=True)

@@ -4,18 +4,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from torch import nn
+
 from sparring.core import Game, GameSpec, InputError, Player, RandomPlayer, game_names, load_game
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.inference.models import Factory, load_factory
 from sparring.learn.checkpoint import Checkpoint, load_checkpoint
+from sparring.learn.network import Factory, load_factory
 from sparring.search import GumbelSettings, PlaySettings, SearchPlayer, SearchSettings, Symmetric
 from sparring.search.seating import forward_model, search_player
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """Who someone is, before being seated: a built-in player's name, a checkpoint, or a network of the user's code."""
+    """Who someone is, before being seated: a built-in player's name, a checkpoint, or a network of the user's code.
+
+    With both a checkpoint and a factory, the user's code builds the network and the checkpoint has its weights.
+    """
 
     name: str
     checkpoint: Checkpoint | None = None
@@ -23,12 +28,20 @@ class Entrant:
 
     @classmethod
     def parse(cls, text: str) -> "Entrant":
-        """A checkpoint or run folder, shipped weights (`hex-7x7`), `package.module:factory`, or a built-in player."""
+        """A checkpoint or run folder, shipped weights (`hex-7x7`), or a built-in player.
+
+        Also `package.module:factory`, and `package.module:factory=FOLDER` for the weights of a run with that network.
+        """
         path = Path(text)
         if not path.exists():
             path = shipped_weights().get(text, path)
         if path.exists():
             return cls(name=text, checkpoint=load_checkpoint(path))
+        own, equals, folder = text.partition("=")
+        if equals and ":" in own:
+            if not Path(folder).exists():
+                raise InputError(f"{folder}: no such file or folder")
+            return cls(name=text, checkpoint=load_checkpoint(Path(folder)), factory=load_factory(own))
         if "/" in text:
             raise InputError(f"{text}: no such file or folder")
         return cls(name=text, factory=load_factory(text) if ":" in text else None)
@@ -49,15 +62,10 @@ class Entrant:
 
         A checkpoint plays by its network alone, at `temperature`, or looks ahead with `simulations` a move.
         """
-        if self.factory is not None:
-            policy, version = self.factory(spec), 0
-        elif self.checkpoint is None:
+        network = self.network(spec)
+        if network is None:
             return built_in(game, spec, self.name, seed=seed)
-        else:
-            try:
-                policy, version = self.checkpoint.policy(spec), self.checkpoint.version
-            except InputError as error:
-                raise InputError(f"{self.name}: {error}") from error
+        policy, version = network
         engine = InferenceEngine(spec, slots=matches * spec.seats, device=device, seed=seed)
         engine.add("main", policy, version=version)
         if simulations:
@@ -77,14 +85,25 @@ class Entrant:
         seed: int,
         say: Callable[[str], None],
     ) -> SearchPlayer | NetworkPlayer:
-        """A checkpoint, seated to play much: on the fastest backend, with its whole policy in every answer."""
-        if self.checkpoint is None:
+        """A network, seated to play much: on the fastest backend, with its whole policy in every answer."""
+        network = self.network(spec)
+        if network is None:
             raise InputError(f"{self.name}: not a checkpoint")
+        policy, version = network
         engine = InferenceEngine(spec, slots=matches * spec.seats, device=device, seed=seed, backend="auto", say=say)
-        engine.add("main", self.checkpoint.policy(spec), version=self.checkpoint.version)
+        engine.add("main", policy, version=version)
         if search is None:
             return NetworkPlayer(engine, "main", temperature=play.temperature, keep_policy=True)
         return search_player(engine, "main", search, play=play, seed=seed)
+
+    def network(self, spec: GameSpec) -> tuple[nn.Module, int] | None:
+        """The policy and its version, or None for a built-in player; raises `InputError` if it cannot play `spec`."""
+        if self.checkpoint is None:
+            return None if self.factory is None else (self.factory(spec), 0)
+        try:
+            return self.checkpoint.policy(spec, self.factory), self.checkpoint.version
+        except InputError as error:
+            raise InputError(f"{self.name}: {error}") from error
 
 
 def shipped_weights() -> dict[str, Path]:

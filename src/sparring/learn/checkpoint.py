@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from sparring.core import GameSpec, InputError, load_game
 from sparring.core.files import write_folder
-from sparring.core.settings import convert
+from sparring.learn.network import FACTORY, Factory, build_network
 
 FORMAT = 1
 WEIGHTS = "policy.safetensors"
@@ -32,16 +32,21 @@ class Checkpoint:
     about: Mapping[str, Any]
     """Free facts for people: decisions trained on, win rates."""
 
-    def policy(self, spec: GameSpec) -> nn.Module:
-        """A network with these weights that plays `spec`; raises `InputError` if it cannot."""
+    def policy(self, spec: GameSpec, factory: Factory | None = None) -> nn.Module:
+        """A network with these weights that plays `spec`; raises `InputError` if it cannot.
+
+        `factory` is needed if the user's own code built it: what a checkpoint names is never imported.
+        """
         if self.spec.game != spec.game:
             raise InputError(f"a checkpoint of {self.spec.game} cannot play {spec.game}")
         game = load_game(spec.game)
         reason = game.fits(self.spec, spec)
         if reason is not None:
             raise InputError(reason)
-        network: Any = convert(self.network, game.network, where="checkpoint network")
-        policy: nn.Module = game.policy(spec, network)
+        own = self.network.get(FACTORY)
+        if own is not None and factory is None:
+            raise InputError(f"its network is built by {own}, code of your own: name it, as in {own}=FOLDER")
+        policy: nn.Module = build_network(self.network, game, spec) if factory is None else factory(spec)
         try:
             policy.load_state_dict(dict(self.weights))
         except RuntimeError as error:

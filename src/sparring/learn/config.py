@@ -14,6 +14,7 @@ from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
+from sparring.learn.network import check_network
 from sparring.learn.ppo import PpoSettings
 from sparring.learn.rnad import RnadSettings
 
@@ -45,7 +46,7 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     settings: dict[str, Any] = {}
     """The game's rule options."""
     network: dict[str, Any] = {}
-    """The network's size options."""
+    """The network's size options; or `factory`, the `package.module:function` of your own that builds it."""
     learner: PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings
     init: str | None = None
     """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
@@ -120,7 +121,7 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
     config = convert(data, TrainConfig, where=where)
     game = load_game(config.game)
     convert(config.settings, game.settings, where=f"{where}: settings")
-    convert(config.network, game.network, where=f"{where}: network")
+    check_network(config.network, game, where=f"{where}: network")
     unknown = [name for name in config.evaluation.opponents if name not in {"random", *game.players}]
     if unknown:
         allowed = ", ".join(["random", *game.players])

@@ -23,6 +23,7 @@ from sparring.learn.checkpoint import Checkpoint, load_checkpoint
 from sparring.learn.config import TrainConfig
 from sparring.learn.interrupts import Interrupts
 from sparring.learn.learner import NotFinite
+from sparring.learn.network import build_network
 from sparring.learn.overlap import Ahead, young
 from sparring.learn.run import ResumeState, RunFolder
 from sparring.policy import parameter_count
@@ -98,11 +99,10 @@ class Training:
         self._game = game
         self._say = say
         self._settings: Any = convert(config.settings, game.settings, where="settings")
-        self._network: Any = convert(config.network, game.network, where="network")
         self.spec: GameSpec = game.spec(self._settings)
         self._device = Device.pick(config.device, config.dtype)
         torch.manual_seed(config.seed)
-        policy = game.policy(self.spec, self._network)
+        policy = self._fresh_policy()
         if config.init is not None:
             policy.load_state_dict(self._initial_weights(config.init))
         self.algorithm: Algorithm = build_algorithm(
@@ -329,7 +329,7 @@ class Training:
         if checkpoint.network != self._config.network:
             raise InputError(f"init = {path}: its network is {checkpoint.network}, not {self._config.network}")
         try:
-            return checkpoint.policy(self.spec).state_dict()
+            return checkpoint.policy(self.spec, lambda spec: self._fresh_policy()).state_dict()
         except InputError as error:
             raise InputError(f"init = {path}: {error}") from error
 
@@ -344,9 +344,12 @@ class Training:
         return NetworkPlayer(engine, POLICY, least=self.algorithm.least, keep_policy=True)
 
     def _copy_policy(self, source: nn.Module) -> Any:
-        policy = self._game.policy(self.spec, self._network)
+        policy = self._fresh_policy()
         policy.load_state_dict(source.state_dict())
         return policy
+
+    def _fresh_policy(self) -> Any:
+        return build_network(self._config.network, self._game, self.spec)
 
 
 def _part(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:

@@ -179,9 +179,7 @@ class PokemonArena:
         """Notes a failure; true if a seat had a row, so that the match must be reported."""
         self.failures.append(event.reason)
         if event.log:
-            save_text(
-                _log_folder() / f"failed-{self._format.id}-{time.time_ns()}.log", f"{event.log}\n{event.reason}\n"
-            )
+            save_text(log_folder() / f"failed-{self._format.id}-{time.time_ns()}.log", f"{event.log}\n{event.reason}\n")
         for side, seat in enumerate(self._seats[slot]):
             self._stale[slot, side] += seat.waits and seat.rows > 0
         return any(seat.rows for seat in self._seats[slot])
@@ -241,7 +239,7 @@ class PokemonArena:
             save_replay(Path(self._settings.replays), f"{self._format.id}-{event.battle:07d}", event.log)
 
     def _refusal(self, event: Refused) -> str:
-        path = _log_folder() / f"refused-{self._format.id}-{time.time_ns()}.log"
+        path = log_folder() / f"refused-{self._format.id}-{time.time_ns()}.log"
         request = msgspec.json.encode(self._seats[self._slot[event.battle]][event.side].request).decode()
         save_text(path, f"{event.log}\n{request}\n{_SIDES[event.side]}: {event.reason}\n")
         return f"Showdown refused {event.reason!r} of seat {event.side} in {self._format.id}; the log is in {path}"
@@ -270,6 +268,6 @@ class _Seat:
         self.waits = True
 
 
-def _log_folder() -> Path:
+def log_folder() -> Path:
     """Where the logs of refused and failed battles go."""
     return cache_folder() / "pokemon" / "logs"

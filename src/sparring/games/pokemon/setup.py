@@ -54,7 +54,7 @@ def cache_folder() -> Path:
 
 def pools_folder() -> Path:
     """Where pools of random teams are kept, one folder a format."""
-    return _stage("pools", "package-lock.json", "teams.js")
+    return stage("pools", "package-lock.json", "teams.js")
 
 
 def installation() -> Installation:
@@ -163,23 +163,32 @@ def _node_version(node: str) -> int:
 
 
 def _modules() -> Path:
-    return _stage("showdown", "package-lock.json") / "node_modules"
+    return stage("showdown", "package-lock.json") / "node_modules"
 
 
 def _tables() -> Path:
-    return _stage("tables", "package-lock.json", "export.js")
+    return stage("tables", "package-lock.json", "export.js")
 
 
 def _teams() -> Path:
-    return _stage("teams", "package-lock.json", "teams.js")
+    return stage("teams", "package-lock.json", "teams.js")
 
 
-def _stage(name: str, *made_from: str) -> Path:
-    """The folder of one set-up step, named after a digest of the files it is made from."""
+def stage(name: str, *made_from: str) -> Path:
+    """The folder of one set-up step, named after a digest of the files of `NODE_FOLDER` it is made from."""
     digest = hashlib.sha256()
     for part in made_from:
         digest.update((NODE_FOLDER / part).read_bytes())
     return cache_folder() / "pokemon" / f"{name}-{digest.hexdigest()[:12]}"
+
+
+def build_once(target: Path, make: Callable[[Path], None]) -> Path:
+    """`target`, filled by `make` the first time it is asked for, by whichever process comes first."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(target.parent / "setup.lock"):
+        if not target.exists():
+            _build(target, make)
+    return target
 
 
 def _build(target: Path, make: Callable[[Path], None]) -> None:

@@ -1,0 +1,285 @@
+"""An arena of battles on live Showdown servers: the same rows, masks and results as without a server.
+
+One connection a server carries all battles there. Battles that wait for us are handed out together, whatever server
+they are on, so that one forward pass answers all of them. We are always seat 0; what the other seat sees is not ours.
+
+Everything runs in the caller's thread: sockets are served while `wait` waits.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core import Decisions, GameSpec, InputError, Results, RunError
+from sparring.games.pokemon.arena import SEATS, pokemon_spec
+from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
+from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.live.battle import LiveBattle
+from sparring.games.pokemon.live.connection import Account, server_address
+from sparring.games.pokemon.live.server import LiveServer, Wish
+from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.settings import PokemonSettings
+from sparring.games.pokemon.teams import team_source
+
+_GATHER_SECONDS = 0.003
+"""After the first battle that waits, others are given so long to join its batch."""
+_POLL_SECONDS = 0.25
+_LEAVE_SECONDS = 5.0
+
+
+class LiveArena:
+    """At most `matches` battles at the same time over all `servers`; see `sparring.core.Arena`."""
+
+    def __init__(
+        self,
+        settings: PokemonSettings,
+        wish: Wish | None = None,
+        *,
+        servers: Sequence[str],
+        account: Account,
+        matches: int,
+        seed: int,
+        total: int | None = None,
+        patience: float = 600.0,
+        reconnect_seconds: float = 120.0,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        """Connects and logs in to all servers; raises `InputError` if one of them can't be reached or refuses us.
+
+        `wish`: how battles are found; the ladder of the settings' format by default. `total`: no battle beyond it is
+        asked for. `patience`: seconds without any battle after which `wait` gives up. `reconnect_seconds`: how long a
+        lost server is tried before its battles count as failed.
+        """
+        format = find_format(settings.format)
+        if format.id.endswith("bo3"):
+            raise InputError(f"--format {format.id}: a series of three is not played live; leave bo3 out")
+        wish = wish or Wish(format=format, open_sheets=settings.open_team_sheets)
+        self._spec = pokemon_spec(settings)
+        self._rng = np.random.default_rng(seed)
+        needs_team = not format.random_teams or settings.team_set
+        self._teams = team_source(format, settings.team_set) if needs_team else None
+        self._rows = ObservationRows(matches)
+        self._estimate = DamageEstimate(format) if settings.observation == "full" else None
+        self._damage = {name: field.zeros(matches) for name, field in DAMAGE_FIELDS.items()}
+        self._legal = np.zeros((matches, self._spec.actions), np.bool_)
+        self._slots: list[LiveBattle | None] = [None] * matches
+        self._unseated: deque[LiveBattle] = deque()
+        self._handed: dict[int, tuple[LiveBattle, int]] = {}
+        self._total, self._patience, self._say = total, patience, say
+        self._quiet_since = monotonic()
+        self._news = asyncio.Event()
+        self._closed = False
+        self.started = 0
+        """Battles that have begun, without those that failed."""
+        self.ended: list[LiveBattle] = []
+        """The battles of the last `wait`'s results, in their order."""
+        self.answer_seconds: deque[float] = deque(maxlen=100_000)
+        """From a request's arrival to our choice on its way."""
+        self.unknown_lines: Counter[str] = Counter()
+        """Protocol lines that the trackers do not know."""
+        self.servers = [
+            LiveServer(
+                address,
+                account,
+                wish,
+                team=self._team,
+                news=self._news.set,
+                say=say,
+                reconnect_seconds=reconnect_seconds,
+            )
+            for address in dict.fromkeys(map(server_address, servers))
+        ]
+        """Those that have not given up, in the order they were named."""
+        if not self.servers:
+            raise InputError("--server: no server was named")
+        self._runner = asyncio.Runner()
+        try:
+            self._runner.run(self._open())
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def spec(self) -> GameSpec:
+        """What the rows look like."""
+        return self._spec
+
+    @property
+    def matches(self) -> int:
+        """How many battles are played at the same time."""
+        return len(self._slots)
+
+    @property
+    def running(self) -> int:
+        """Battles being played now."""
+        return sum(len(server.battles) for server in self.servers)
+
+    def wait(self, seconds: float | None = None) -> tuple[Decisions, Results]:
+        """Rows of the battles that wait for us and results of those that ended; both empty only after `seconds`."""
+        return self._runner.run(self._wait(seconds))
+
+    def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
+        """Sends the choices; one whose battle has ended or gone on meanwhile is left out."""
+        now = monotonic()
+        for slot, action in zip(decisions.match.tolist(), actions.tolist(), strict=True):
+            battle, number = self._handed.pop(slot, (None, 0))
+            if battle is not None and battle.request.get("rqid") == number:
+                battle.choose(action)
+                self.answer_seconds.append(now - battle.asked_at)
+        for server in self.servers:
+            server.flush()
+
+    def forfeit(self) -> int:
+        """Takes back searches, gives up every running battle and waits a moment for their ends; how many those were."""
+        given_up = self.running
+        self._runner.run(self._forfeit())
+        return given_up
+
+    def close(self) -> None:
+        """Leaves all rooms and closes the connections; may be called twice."""
+        if not self._closed:
+            self._closed = True
+            self._runner.run(self._close())
+            self._runner.close()
+            if self._teams is not None:
+                self._teams.close()
+
+    def _team(self) -> str:
+        return "null" if self._teams is None else self._teams.draw(self._rng)[0]
+
+    async def _open(self) -> None:
+        for server in self.servers:
+            server.start()
+        while not all(server.connection.up for server in self.servers):
+            self._check_servers(at_start=True)
+            await asyncio.sleep(0.02)
+
+    async def _wait(self, seconds: float | None) -> tuple[Decisions, Results]:
+        deadline = None if seconds is None else monotonic() + seconds
+        while True:
+            self._check_servers()
+            self._ask_for_battles()
+            ended, ready = self._take_ended(), self._ready()
+            if ready and not ended:
+                await asyncio.sleep(_GATHER_SECONDS)
+                ended, ready = self._take_ended(), self._ready()
+            if ended or ready or (deadline is not None and monotonic() >= deadline):
+                return self._decisions(ready), self._results(ended)
+            self._news.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_POLL_SECONDS):
+                    await self._news.wait()
+
+    def _check_servers(self, *, at_start: bool = False) -> None:
+        """A server that has given up loses its battles; the run ends with the last of them."""
+        for server in list(self.servers):
+            if server.failure is not None:
+                raise server.failure
+            error = server.task.exception() if server.task is not None and server.task.done() else None
+            if error is None:
+                continue
+            if at_start or len(self.servers) == 1 or not isinstance(error, RunError):
+                raise error
+            self._say(str(error))
+            for battle in server.battles.values():
+                battle.lost_room = True
+            self._collect(server)
+            self.servers.remove(server)
+
+    def _ask_for_battles(self) -> None:
+        """Spreads the battles still wanted over the servers, the emptiest first."""
+        asked = sum(server.matchmaker.waiting for server in self.servers)
+        wanted = self.matches - self.running - asked
+        if self._total is not None:
+            wanted = min(wanted, self._total - self.started - asked)
+        if self.running or wanted + asked <= 0:
+            self._quiet_since = monotonic()
+        elif monotonic() - self._quiet_since > self._patience:
+            raise RunError(f"no battle began within {self._patience:.0f} s")
+        for server in sorted(self.servers, key=lambda server: len(server.battles)):
+            if server.connection.up and not server.matchmaker.waiting:
+                server.matchmaker.poll(len(server.battles), wanted)
+                wanted -= server.matchmaker.waiting
+
+    def _take_ended(self) -> list[tuple[int, LiveBattle]]:
+        """Seats battles that began, and frees the slots of those that ended."""
+        for server in self.servers:
+            self._collect(server)
+        ended = []
+        for slot, battle in enumerate(self._slots):
+            if battle is None and self._unseated:
+                battle = self._slots[slot] = self._unseated.popleft()
+            if battle is not None and (battle.over or battle.lost_room):
+                ended.append((slot, battle))
+                self._slots[slot] = None
+                self._handed.pop(slot, None)
+                if battle.tracker is not None:
+                    self.unknown_lines.update(battle.tracker.unknown)
+        return ended
+
+    def _collect(self, server: LiveServer) -> None:
+        """Takes up what began on a server and strikes off what ended."""
+        self.started += len(server.begun)
+        self._unseated.extend(server.begun)
+        server.begun.clear()
+        self.started -= sum(not battle.over for battle in server.take_ended())
+
+    def _ready(self) -> list[int]:
+        now = monotonic()
+        return [
+            slot
+            for slot, battle in enumerate(self._slots)
+            if battle is not None and slot not in self._handed and battle.ready(now)
+        ]
+
+    def _decisions(self, slots: list[int]) -> Decisions:
+        k = len(slots)
+        first = np.empty(k, np.bool_)
+        for row, slot in enumerate(slots):
+            battle = self._slots[slot]
+            assert battle is not None
+            assert battle.tracker is not None
+            battle.tracker.write(self._rows, row)
+            battle.mask(self._legal[row])
+            first[row] = battle.rows == 0
+            battle.rows += 1
+            self._handed[slot] = (battle, battle.request.get("rqid", 0))
+        observation = self._rows.first(k)
+        if self._estimate is not None:
+            self._estimate.write(observation, self._damage)
+            observation |= {name: field[:k] for name, field in self._damage.items()}
+        return Decisions(
+            match=np.array(slots, np.int32),
+            seat=np.zeros(k, np.int32),
+            observation=observation,
+            legal=self._legal[:k],
+            reward=np.zeros(k, np.float32),
+            first=first,
+        )
+
+    def _results(self, ended: list[tuple[int, LiveBattle]]) -> Results:
+        self.ended = [battle for _, battle in ended]
+        mine = np.array([battle.outcome for battle in self.ended], np.float32)
+        outcome = np.stack([mine, -mine], axis=1).reshape(-1, SEATS)
+        return Results(
+            match=np.array([slot for slot, _ in ended], np.int32),
+            outcome=outcome,
+            reward=outcome,
+            failed=np.array([not battle.over for battle in self.ended], np.bool_),
+        )
+
+    async def _forfeit(self) -> None:
+        for server in self.servers:
+            server.give_up()
+        deadline = monotonic() + _LEAVE_SECONDS
+        while self.running and monotonic() < deadline:
+            await asyncio.sleep(0.05)
+            self._take_ended()
+
+    async def _close(self) -> None:
+        await asyncio.gather(*(server.close() for server in self.servers))

@@ -1,0 +1,154 @@
+"""Plays a number of live battles with one player and sums them up."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from sparring.core import Player
+from sparring.core.files import write_file
+from sparring.games.pokemon.arena import log_folder
+from sparring.games.pokemon.live.arena import LiveArena
+from sparring.games.pokemon.live.battle import LiveBattle
+from sparring.games.pokemon.records import save_replay, save_text
+
+_TICK_SECONDS = 0.5
+
+
+@dataclass
+class LadderReport:
+    """What came of the battles so far."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    failed: int = 0
+    """Battles that a lost server broke off: they count for nothing."""
+    forfeited: int = 0
+    """Battles given up because we were stopped: no measure of strength, though the ladder counts them as lost."""
+    invalid_choices: int = 0
+    unavailable_choices: int = 0
+    late_choices: int = 0
+    time_outs: int = 0
+    timer_warnings: int = 0
+    decisions: int = 0
+    batches: int = 0
+    seconds: float = 0.0
+    opponents: dict[str, list[int]] = field(default_factory=dict)
+    """Wins, draws and losses by name."""
+    battles: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def matches(self) -> int:
+        """Battles that were played out."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def win_rate(self) -> float:
+        """Points a battle: a win is 1, a draw a half."""
+        return (self.wins + 0.5 * self.draws) / self.matches if self.matches else 0.0
+
+    def to_json(self, arena: LiveArena) -> dict[str, Any]:
+        """Everything, JSON-ready, with what the connections went through."""
+        answers = np.percentile(arena.answer_seconds, (50, 95, 99)).tolist() if arena.answer_seconds else [0.0] * 3
+        return {
+            "matches": self.matches,
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "win_rate": self.win_rate,
+            "failed": self.failed,
+            "forfeited": self.forfeited,
+            "invalid_choices": self.invalid_choices,
+            "unavailable_choices": self.unavailable_choices,
+            "late_choices": self.late_choices,
+            "time_outs": self.time_outs,
+            "timer_warnings": self.timer_warnings,
+            "reconnects": sum(server.connection.reconnects for server in arena.servers),
+            "throttled": sum(server.connection.throttled for server in arena.servers),
+            "unknown_lines": dict(arena.unknown_lines),
+            "decisions": self.decisions,
+            "mean_batch": self.decisions / max(1, self.batches),
+            "answer_ms": {f"p{share}": 1000 * value for share, value in zip((50, 95, 99), answers, strict=True)},
+            "seconds": self.seconds,
+            "matches_per_hour": 3600 * self.matches / max(self.seconds, 1e-9),
+            "ratings": {server.connection.address: server.rating for server in arena.servers},
+            "opponents": {
+                name: dict(zip(("wins", "draws", "losses"), counts, strict=True))
+                for name, counts in sorted(self.opponents.items())
+            },
+            "battles": self.battles,
+        }
+
+
+def play_ladder(
+    arena: LiveArena,
+    player: Player,
+    *,
+    total: int,
+    save: Path | None,
+    stop: Callable[[], bool],
+    progress: Callable[[LadderReport], None],
+) -> LadderReport:
+    """Plays until `total` battles are done, or `stop()`: then what is running is forfeited.
+
+    With `save`, every battle's replay (HTML and log) goes to that folder.
+    """
+    report, started = LadderReport(), monotonic()
+    while report.matches < total and not stop():
+        decisions, results = arena.wait(_TICK_SECONDS)
+        for battle in arena.ended if len(results) else ():
+            _note(report, battle, save)
+        if len(decisions):
+            arena.act(decisions, player.act(decisions).action)
+            report.decisions += len(decisions)
+            report.batches += 1
+        report.seconds = monotonic() - started
+        progress(report)
+    if report.matches < total:
+        report.forfeited = arena.forfeit()
+    return report
+
+
+def save_summary(folder: Path, summary: dict[str, Any]) -> Path:
+    """Writes `summary.json` beside the replays."""
+    path = folder / "summary.json"
+    write_file(path, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    return path
+
+
+def _note(report: LadderReport, battle: LiveBattle, save: Path | None) -> None:
+    report.invalid_choices += battle.invalid
+    report.unavailable_choices += battle.unavailable
+    report.late_choices += battle.late
+    report.timer_warnings += battle.warnings
+    report.time_outs += battle.timed_out
+    if battle.invalid:  # a fault of ours: keep what it takes to find it
+        save_text(log_folder() / f"refused-{battle.room}-{time.time_ns()}.log", "\n".join(battle.log) + "\n")
+    if not battle.over:
+        report.failed += 1
+        return
+    won, lost = battle.outcome > 0, battle.outcome < 0
+    report.wins += won
+    report.losses += lost
+    report.draws += not won and not lost
+    counts = report.opponents.setdefault(battle.opponent, [0, 0, 0])
+    counts[0 if won else 2 if lost else 1] += 1
+    report.battles.append(
+        {
+            "room": battle.room,
+            "opponent": battle.opponent,
+            "outcome": battle.outcome,
+            "turns": battle.turn,
+            "decisions": battle.rows,
+            "invalid_choices": battle.invalid,
+            "timed_out": battle.timed_out,
+        }
+    )
+    if save is not None:
+        save_replay(save, battle.room, "\n".join(battle.log))

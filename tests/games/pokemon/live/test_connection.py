@@ -1,0 +1,76 @@
+"""Addresses and accounts: what people type, and what is refused before anything is sent."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import parse_qs
+
+import pytest
+
+from sparring.core import InputError
+from sparring.games.pokemon.live.connection import Account, server_address
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("localhost:8000", "ws://localhost:8000/showdown/websocket"),
+        ("ws://localhost:8000", "ws://localhost:8000/showdown/websocket"),
+        ("ws://localhost:8000/", "ws://localhost:8000/showdown/websocket"),
+        ("wss://sim3.psim.us/showdown/websocket", "wss://sim3.psim.us/showdown/websocket"),
+    ],
+)
+def test_addresses_may_be_short(typed: str, address: str) -> None:
+    assert server_address(typed) == address
+
+
+@pytest.mark.parametrize("typed", ["http://localhost:8000", "ws://", "ws://host:nine", "ftp://x/y"])
+def test_what_is_no_address_is_refused(typed: str) -> None:
+    with pytest.raises(InputError, match="--server"):
+        server_address(typed)
+
+
+@pytest.mark.parametrize("name", ["", "!!!", "averyveryverylongname"])
+def test_names_that_showdown_cannot_have_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match="--username"):
+        Account(name)
+
+
+def test_a_password_goes_over_https_only() -> None:
+    with pytest.raises(InputError, match="https only"):
+        Account("ourbot", password="secret", login="http://example.org/action.php")
+
+
+@pytest.fixture
+def login() -> Iterator[str]:
+    """A login server that knows one password."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            right = form["act"] == ["login"] and form["pass"] == ["secret"] and form["challstr"] == ["4|abc"]
+            body = "]" + json.dumps({"assertion": f"proof of {form['name'][0]}" if right else ";;wrong password"})
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/action.php"
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_login_server_vouches_for_a_password(login: str) -> None:
+    assert Account("ourbot", password="secret", login=login).assertion("4|abc") == "proof of ourbot"
+    assert Account("ourbot").assertion("4|abc") == ""
+
+
+def test_a_wrong_password_is_one_clear_line(login: str) -> None:
+    with pytest.raises(InputError, match="ourbot: wrong password"):
+        Account("ourbot", password="guess", login=login).assertion("4|abc")
