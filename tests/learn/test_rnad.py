@@ -176,7 +176,7 @@ def test_the_snapshots_have_no_gradient_and_move_only_at_an_iterations_end():
     assert all(p.grad is None for net in (learner.target, learner.previous, learner.before) for p in net.parameters())
 
 
-@pytest.mark.parametrize(("memory", "segment"), [("none", 0), ("lstm", 2), ("lstm", 16)])
+@pytest.mark.parametrize(("memory", "segment"), [("none", 0), ("lstm", 2), ("lstm", 16), ("transformer", 2)])
 def test_before_the_first_step_the_policy_learned_is_the_policy_played(memory, segment):
     """With masks and memory together: no divergence from the behaviour, in the step's own arithmetic."""
     episodes = poker.collect(400, played=poker.policy(memory=memory), segment=segment)
