@@ -1,7 +1,7 @@
 """What every torch network looks like here: interface, memory cores, value heads, the common actor-critic shape."""
 
 from sparring.policy.actor_critic import ActorCritic, mlp
-from sparring.policy.interface import Absorbing, Bins, Memory, Output, Policy, parameter_count
+from sparring.policy.interface import Absorbing, Bins, Memory, Output, Policy, parameter_count, parameter_text
 from sparring.policy.memory import Core, LstmMemory, MemoryName, NoMemory, memory_core
 from sparring.policy.turns import TurnMemory
 from sparring.policy.value import BINS, expected_value, two_hot, value_error, value_support
@@ -23,6 +23,7 @@ __all__ = [
     "memory_core",
     "mlp",
     "parameter_count",
+    "parameter_text",
     "two_hot",
     "value_error",
     "value_support",

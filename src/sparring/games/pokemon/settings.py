@@ -6,6 +6,19 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+Weight = Annotated[float, Meta(ge=0.0, le=10.0)]
+
+
+class ShapingWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much each component of the shaped reward counts, per Pokémon of the team."""
+
+    damage: Weight = 1.0
+    """HP lost by the foe's team, less that lost by the own."""
+    faint: Weight = 0.0
+    """Fainted Pokémon, besides the HP they lost."""
+    status: Weight = 0.0
+    """Pokémon that are burned, paralysed, asleep, frozen or poisoned."""
+
 
 class PokemonSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is played and what a seat sees of it."""
@@ -19,10 +32,12 @@ class PokemonSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     open_team_sheets: bool = False
     """Both seats see both teams' sets in team preview, in formats that allow it."""
     shaping: Annotated[float, Meta(ge=0.0, le=10.0)] = 0.0
-    """Weight of a potential (own minus foe team HP, in teams) paid as reward while a match goes on.
+    """Weight of a potential (a seat's lead, in teams) paid as reward while a match goes on; 0: win or loss only.
 
     What was paid is taken back at the end, so that a match's rewards still sum to its outcome.
     """
+    shaping_weights: ShapingWeights = ShapingWeights()
+    """What the lead is made of."""
     simulators: Annotated[int, Meta(ge=1, le=256)] = 1
     """Node processes the matches are spread over."""
     replays: str = ""
