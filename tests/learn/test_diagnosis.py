@@ -1,4 +1,4 @@
-"""Diagnosis: calibration by hand, ratings in the background, and what to lower when memory runs out."""
+"""Diagnosis: calibration by hand, ratings in the background, what to lower when memory runs out, whose NaN it is."""
 
 import dataclasses
 import json
@@ -11,7 +11,11 @@ from sparring.core import RunError
 from sparring.learn.checkpoint import load_checkpoint
 from sparring.learn.config import validate_config
 from sparring.learn.diagnosis import value_calibration
+from sparring.learn.learner import NotFinite
 from sparring.learn.limits import lower_if_too_large
+from sparring.learn.magnet import Magnet, MagnetSettings
+from sparring.learn.ppo import Ppo, PpoSettings
+from sparring.learn.rnad import Rnad, RnadSettings
 from sparring.learn.run import RunFolder
 from sparring.learn.training import train
 from tests import poker
@@ -122,3 +126,32 @@ def test_out_of_memory_names_the_setting_to_lower(monkeypatch, error):
 def test_other_errors_are_left_as_they_are():
     with pytest.raises(RuntimeError, match="shapes"), lower_if_too_large("learning", "batch"):
         raise RuntimeError("shapes cannot be multiplied")
+
+
+def learner_of(kind, network):
+    if kind == "ppo":
+        return Ppo(network, PpoSettings(), device=poker.CPU, seed=0)
+    if kind == "magnet":
+        return Magnet(network, MagnetSettings(), device=poker.CPU, seed=0)
+    return Rnad(network, RnadSettings(), device=poker.CPU)
+
+
+@pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad"])
+def test_a_nan_in_an_observation_is_named_and_changes_nothing(kind):
+    episodes, network = poker.collect(100), poker.policy()
+    episodes.observation["state"][7, 0] = np.nan
+    before = {name: weight.clone() for name, weight in network.state_dict().items()}
+    with pytest.raises(NotFinite, match="observation.state is not finite") as caught:
+        learner_of(kind, network).update(episodes, progress=0)
+    assert caught.value.batch["observation.state"].isnan().any()
+    assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
+
+
+@pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad"])
+def test_a_nan_in_a_gradient_is_named_by_its_weight_and_changes_nothing(kind):
+    episodes, network = poker.collect(100), poker.policy()
+    before = {name: weight.clone() for name, weight in network.state_dict().items()}
+    network.head.value[0].weight.register_hook(lambda gradient: gradient * float("nan"))
+    with pytest.raises(NotFinite, match=r"gradient of head.value.0.weight is not finite"):
+        learner_of(kind, network).update(episodes, progress=0)
+    assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())

@@ -46,7 +46,8 @@ class Shaping:
         paid = np.where(first[:, None], 0.0, potential - self._potential[match, seat])
         self._potential[match, seat] = potential
         self._paid += np.abs(paid).sum(axis=0)
-        return paid.sum(axis=1, dtype=np.float32)
+        total: NDArray[np.float32] = paid.sum(axis=1, dtype=np.float32)
+        return total
 
     def settle(
         self, match: NDArray[np.int32], outcome: NDArray[np.float32], failed: NDArray[np.bool_]
