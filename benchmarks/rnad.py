@@ -15,8 +15,8 @@ from sparring.learn.config import load_config
 from sparring.learn.training import Training
 
 
-def curve(preset: str, label: str, *, updates: int, every: int) -> None:
-    """Trains and prints NashConv every `every` updates."""
+def curve(preset: str, label: str, *, updates: int, every: int, bar: float | None = None) -> None:
+    """Trains and prints NashConv every `every` updates; at the end beside `bar`, what it should come below."""
     config, game = load_config(preset, ["threads=1"])
     training = Training(config, game, say=lambda text: None)
     began = time.process_time()
@@ -30,6 +30,9 @@ def curve(preset: str, label: str, *, updates: int, every: int) -> None:
                 print(f"{label:14} update {update:6}  {spent:7.1f} s  {found:.4f}", file=sys.stderr)
             if update < updates:
                 training.advance()
+        if bar is not None:
+            last = {"figure": f"{label} last nash_conv", "value": round(found, 4), "unit": "chips", "limit": bar}
+            print(json.dumps(last | {"ratio": round(found / bar, 3)}), flush=True)
     finally:
         training.close()
 
@@ -40,10 +43,10 @@ def main() -> None:
     quick = parser.parse_args().quick
     torch.set_num_threads(1)
     scale = 1 if quick else 8
-    curve("kuhn-rnad", "kuhn rnad", updates=150 * scale, every=25 * scale)
+    curve("kuhn-rnad", "kuhn rnad", updates=150 * scale, every=25 * scale, bar=None if quick else 0.05)
     curve("kuhn-ppo", "kuhn ppo", updates=150 * scale, every=25 * scale)
     if not quick:
-        curve("leduc-rnad", "leduc rnad", updates=4000, every=250)
+        curve("leduc-rnad", "leduc rnad", updates=1000, every=50, bar=0.5)
         curve("leduc-ppo", "leduc ppo", updates=1000, every=100)
         curve("leduc-magnet", "leduc magnet", updates=1000, every=100)
 

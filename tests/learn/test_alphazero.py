@@ -13,6 +13,7 @@ from sparring.learn.config import load_config, validate_config
 from sparring.learn.replay import ReplayWindow
 from sparring.learn.run import RunFolder
 from sparring.learn.training import train
+from tests import hex
 from tests.learn.test_training import lines
 
 TINY = {
@@ -53,6 +54,19 @@ def test_losses_by_hand():
     same = torch.tensor([[0.5, 0.25, 0.25, 0.0]])
     parts = alphazero_losses(logits, torch.tensor([0.5]), legal, same, torch.tensor([0.5]))
     assert float(parts["divergence"]) == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("term", "moved", "still"), [("policy", "policy", "value"), ("value", "value", "policy")])
+def test_each_loss_term_moves_the_head_it_should_and_the_encoder(term, moved, still):
+    policy = hex.policy()
+    planes, legal = {"planes": torch.zeros(4, 2, 4, 4, dtype=torch.uint8)}, torch.ones(4, 16, dtype=torch.bool)
+    output = policy.step(planes, legal, policy.initial_memory(4))
+    targets = torch.eye(16)[:4]
+    alphazero_losses(output.logits, output.value, legal, targets, torch.ones(4))[f"{term}_loss"].backward()
+    size = {name: 0.0 if p.grad is None else float(p.grad.abs().max()) for name, p in policy.named_parameters()}
+    assert max(size[name] for name in size if name.startswith(f"head.{moved}")) > 0
+    assert max(size[name] for name in size if name.startswith("encoder")) > 0
+    assert max(size[name] for name in size if name.startswith(f"head.{still}")) == 0
 
 
 def test_the_window_keeps_the_newest_rows():

@@ -45,7 +45,9 @@ def test_the_loss_matches_numbers_worked_by_hand():
     assert losses == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize(("memory", "segment"), [("none", 0), ("lstm", 3), ("lstm", 16)])
+@pytest.mark.parametrize(
+    ("memory", "segment"), [("none", 0), ("lstm", 3), ("lstm", 16), ("transformer", 3), ("transformer", 16)]
+)
 def test_before_the_first_step_every_ratio_is_one(memory, segment):
     """With masks and memory together: what was recorded in play is what training computes."""
     episodes = collect(600, memory=memory, segment=segment)

@@ -176,7 +176,7 @@ def test_the_snapshots_have_no_gradient_and_move_only_at_an_iterations_end():
     assert all(p.grad is None for net in (learner.target, learner.previous, learner.before) for p in net.parameters())
 
 
-@pytest.mark.parametrize(("memory", "segment"), [("none", 0), ("lstm", 2), ("lstm", 16)])
+@pytest.mark.parametrize(("memory", "segment"), [("none", 0), ("lstm", 2), ("lstm", 16), ("transformer", 2)])
 def test_before_the_first_step_the_policy_learned_is_the_policy_played(memory, segment):
     """With masks and memory together: no divergence from the behaviour, in the step's own arithmetic."""
     episodes = poker.collect(400, played=poker.policy(memory=memory), segment=segment)
@@ -271,7 +271,7 @@ def test_the_rated_policy_drops_small_probabilities():
     with torch.no_grad():
         run.algorithm.deployed.head.policy[0].bias.copy_(torch.tensor([0.0, 1.0]))  # 0.27 to 0.73
     tree = load_game("kuhn").tree(load_game("kuhn").settings())
-    policy = player_policy(tree, run._rated_player(len(tree.legal), seed=0))
+    policy = player_policy(tree, run.rated_player(len(tree.legal), seed=0))
     np.testing.assert_allclose(policy, np.tile([0.0, 1.0], (12, 1)))
 
 
@@ -317,7 +317,7 @@ def mix(run):
     """`float[2, 3]` the policy of each seat, as rated."""
     game = load_game("rps")
     tree = game.tree(convert(RPS["settings"], game.settings, where="rps"))
-    return player_policy(tree, run._rated_player(2, seed=0))
+    return player_policy(tree, run.rated_player(2, seed=0))
 
 
 def test_rock_paper_scissors_approaches_the_known_mix():

@@ -1,4 +1,4 @@
-"""Which library runs a policy's forward pass: torch, or OpenVINO where it is installed and faster here."""
+"""What runs a policy's forward pass: torch, in int8 if asked to, or OpenVINO where it is installed and faster here."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -10,6 +10,7 @@ from torch import nn
 from sparring.core import GameSpec, InputError
 from sparring.inference.device import Device
 from sparring.inference.openvino import OpenVinoStep, installed
+from sparring.inference.quantised import Int8Step
 from sparring.policy import Memory, Output
 
 BackendName = Literal["auto", "torch", "openvino"]
@@ -22,11 +23,15 @@ _ROUNDS = 4
 def pick_step(
     name: BackendName, module: nn.Module, *, spec: GameSpec, device: Device, say: Callable[[str], None]
 ) -> Step:
-    """The call that answers for `module`: `module.step`, or an `OpenVinoStep` of it.
+    """The call that answers for `module`: `module.step`, an `Int8Step` where the device says so, or an `OpenVinoStep`.
 
     "auto" takes OpenVINO for policies without memory on a CPU if a short measurement says it is faster, and
     says so in one line.
     """
+    if device.dtype == "int8":
+        if name == "openvino":
+            raise InputError("backend = openvino: it does not run in int8; use backend = torch")
+        return Int8Step(module)
     step: Step = module.step  # type: ignore[assignment]
     if name == "torch":
         return step

@@ -4,9 +4,9 @@ Everything else asks a `Device` to bring arrays over, to open the right autocast
 """
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import torch
@@ -15,9 +15,12 @@ from torch import Tensor
 from sparring.core import Array, InputError
 
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
-DtypeName = Literal["float32", "bfloat16", "float16"]
+DtypeName = Literal["float32", "bfloat16", "float16", "int8"]
+"""`int8` rounds the linear layers of policies that only answer: actors on a CPU."""
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+_NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,13 @@ class Device:
             raise InputError(f"device = {name}: this machine has no {name}; available: {present}")
         if dtype == "float16" and kind == "cpu":
             raise InputError("dtype = float16: the CPU has no fast float16; use float32 or bfloat16")
+        if dtype == "int8" and kind != "cpu":
+            raise InputError(f"dtype = int8: it runs on the CPU only, not on {kind}")
         return cls(kind, dtype)
+
+    def acting_in(self, dtype: DtypeName | None) -> "Device":
+        """This device for actors that run in `dtype`, or in the same as learners where that is None."""
+        return self if dtype is None else Device.pick(cast(DeviceName, self.kind), dtype)
 
     @property
     def torch_device(self) -> torch.device:
@@ -50,8 +59,8 @@ class Device:
         return self.kind != "cpu"
 
     def autocast(self) -> AbstractContextManager[object]:
-        """The precision context for forwards and losses; does nothing in float32."""
-        if self.dtype == "float32":
+        """The precision context for forwards and losses; does nothing in float32 and int8."""
+        if self.dtype in ("float32", "int8"):
             return nullcontext()
         return torch.autocast(self.kind, dtype=_DTYPES[self.dtype])
 
@@ -68,9 +77,30 @@ class Device:
         """Every array of a dict on the device."""
         return {name: self.tensor(array) for name, array in arrays.items()}
 
+    def usage(self) -> dict[str, float]:
+        """Memory (MiB) and load of a GPU, for the metrics; nothing on a CPU."""
+        if self.kind == "mps":
+            return {"gpu/memory": torch.mps.current_allocated_memory() / 2**20}
+        if self.kind != "cuda":
+            return {}
+        figures = {
+            "gpu/memory": torch.cuda.memory_allocated() / 2**20,
+            "gpu/peak_memory": torch.cuda.max_memory_allocated() / 2**20,
+        }
+        with suppress(ModuleNotFoundError):  # torch asks the driver through a package of its own, if it is there
+            figures["gpu/utilisation"] = torch.cuda.utilization() / 100
+        return figures
+
     def scaler(self) -> "torch.amp.GradScaler":
         """The gradient scaler that float16 training needs; passes through for other dtypes."""
         return torch.amp.GradScaler(self.kind, enabled=self.dtype == "float16")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether `error` says that a device, or the host, has no memory left."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY)
 
 
 def to_numpy(tensor: Tensor) -> Array:

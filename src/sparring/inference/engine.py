@@ -14,11 +14,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sparring.core import Answers, Array, Decisions, GameSpec, drop_unlikely, masked_log_softmax, sample
+from sparring.core import Answers, Array, Decisions, GameSpec, InputError, drop_unlikely, masked_log_softmax, sample
 from sparring.core.distribution import ILLEGAL
 from sparring.inference.backend import BackendName, pick_step
 from sparring.inference.device import Device, padded_rows, to_numpy
 from sparring.inference.openvino import OpenVinoStep
+from sparring.inference.quantised import Int8Step
 from sparring.policy import Memory, Output
 
 Say = Callable[[str], None]
@@ -75,6 +76,8 @@ class InferenceEngine:
         compiled: bool = False,
         say: Say = print,
     ) -> None:
+        if compiled and device.dtype == "int8":
+            raise InputError("compiled: torch.compile does not take policies in int8")
         self.spec = spec
         self.slots = slots
         self.device = device
@@ -109,7 +112,7 @@ class InferenceEngine:
         served = self._served[name]
         with self._lock:
             served.module.load_state_dict(weights)
-            if isinstance(served.call, OpenVinoStep):
+            if isinstance(served.call, OpenVinoStep | Int8Step):
                 served.call.refresh()
             served.version = version
 

@@ -22,10 +22,10 @@ LearnerSettings = PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSetting
 
 @runtime_checkable
 class Reporting(Protocol):
-    """A player with figures of its own for the metrics."""
+    """A player or an arena with figures of its own for the metrics."""
 
     def report(self) -> dict[str, float]:
-        """Figures by name, since the player was made."""
+        """Figures by name: a player's since it was made, an arena's since the last call."""
         ...
 
 
@@ -38,6 +38,8 @@ class Algorithm:
     """Seats the policy of an engine."""
     rows: int
     """Decisions an update."""
+    settings_at: str = "learner"
+    """The key of the configuration that holds `rows` and `batch`, for messages."""
     segment: int = 0
     cut: int = 0
     keep_policy: bool = False
@@ -74,6 +76,7 @@ def build_algorithm(
             learner=Magnet(policy, settings, device=device, seed=seed),
             player=NetworkPlayer,
             rows=settings.ppo.rows,
+            settings_at="learner.ppo",
             segment=settings.ppo.segment if recurrent else 0,
         )
     return Algorithm(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import yaml
@@ -37,6 +37,8 @@ class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """Updates between evaluations; 0: only at the end."""
     matches: Count = 400
     opponents: tuple[str, ...] = ("random",)
+    background: bool = False
+    """Whether training goes on meanwhile; scores then come some updates later, and runs are no longer deterministic."""
 
 
 class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,7 +64,9 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     most_age: NotNegative = 0
     """Episodes begun with weights more than this many updates old are dropped; 0: none is."""
     device: DeviceName = "auto"
-    dtype: DtypeName = "float32"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    actor_dtype: DtypeName | None = None
+    """Precision of self-play's forward passes alone (bfloat16, or int8 on a CPU); null: as `dtype`."""
     backend: BackendName = "auto"
     """What runs self-play's forward passes; "auto": the faster one here, if the learner does not need torch's own."""
     compiled: bool = False
@@ -79,6 +83,7 @@ FREE_TO_CHANGE = (
     "overlap",
     "most_age",
     "device",
+    "actor_dtype",
     "backend",
     "compiled",
     "threads",

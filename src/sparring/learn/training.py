@@ -5,7 +5,7 @@ Everything that makes a run what it is lives in a `Training`; `train` is the loo
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,19 +14,22 @@ import numpy as np
 import torch
 from torch import nn
 
-from sparring.core import Adaptive, Arena, Array, Episodes, Game, GameSpec, InputError, Resumable, Solvable
+from sparring.core import Adaptive, Arena, Array, Episodes, Game, GameSpec, InputError, Resumable
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.league import Score, built_in, evaluate
+from sparring.league import Score, evaluate
 from sparring.learn.algorithms import Algorithm, Reporting, build_algorithm
 from sparring.learn.checkpoint import Checkpoint, load_checkpoint
 from sparring.learn.config import TrainConfig
+from sparring.learn.diagnosis import value_calibration
 from sparring.learn.interrupts import Interrupts
 from sparring.learn.learner import NotFinite
+from sparring.learn.limits import lower_if_too_large
 from sparring.learn.network import build_network
 from sparring.learn.overlap import Ahead, young
+from sparring.learn.rating import Background, Rated, Rater
 from sparring.learn.run import ResumeState, RunFolder
-from sparring.policy import parameter_count
+from sparring.policy import parameter_text
 from sparring.report.metrics import Metrics
 from sparring.report.progress import ProgressLine, share_text
 from sparring.report.stages import Stages
@@ -62,9 +65,10 @@ def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[
                 error.args = (f"{error.args[0]} at update {training.update + 1}; the batch is in {path}",)
                 raise
         finished = training.decisions >= config.decisions
+        training.judge(folder, last=True)
         scores = training.rate() if finished else {}
         if finished:
-            training.keep_best(folder, scores)
+            training.keep_best(folder, Rated(training.checkpoint(scores), scores))
     return Outcome(training.update, training.decisions, finished, scores)
 
 
@@ -76,10 +80,7 @@ def _advance_to_the_end(training: "Training", config: TrainConfig, folder: RunFo
     ):
         while training.decisions < config.decisions and not interrupts.asked:
             values = training.advance()
-            if config.evaluation.every and training.update % config.evaluation.every == 0:
-                scores = training.rate()
-                values |= {f"win_rate/{name}": score.rate for name, score in scores.items()} | training.solve()
-                training.keep_best(folder, scores)
+            values |= training.judge(folder)
             training.adapt(values)
             metrics.write(training.update, values)
             if training.update % config.checkpoint.every == 0:
@@ -111,7 +112,7 @@ class Training:
         self.engine = InferenceEngine(
             self.spec,
             slots=config.matches * self.spec.seats,
-            device=self._device,
+            device=self._device.acting_in(config.actor_dtype),
             seed=config.seed,
             backend="torch" if self.algorithm.exact and config.backend == "auto" else config.backend,
             compiled=config.compiled,
@@ -134,19 +135,33 @@ class Training:
             keep_policy=self.algorithm.keep_policy,
         )
         self._ahead = Ahead(self.collector, self.algorithm.rows) if config.overlap else None
+        self._rater = Rater(
+            game=game,
+            settings=self._settings,
+            spec=self.spec,
+            device=self._device,
+            evaluation=config.evaluation,
+            matches=config.matches,
+            seed=config.seed,
+            least=self.algorithm.least,
+        )
+        self._background = Background() if config.evaluation.background else None
         self._stages = Stages()
-        say(f"{config.game} {dict(self.spec.settings)}: {parameter_count(policy):,} weights on {self._device.kind}")
+        say(f"{config.game} {dict(self.spec.settings)}: {parameter_text(policy)} on {self._device.kind}")
 
     def advance(self) -> dict[str, float]:
         """One update: collect, learn, swap. Returns its metrics."""
         start = perf_counter()
         counters, engine = self.collector.counters, self.engine.counters
         before = (counters.decisions, counters.matches, counters.batches, engine.forward_seconds)
-        with self._stages.time("collect"):
+        rows = f"{self.algorithm.settings_at}.rows"
+        with self._stages.time("collect"), lower_if_too_large("playing", "matches", rows):
             episodes, too_old = self._collect()
         progress = min(1.0, self.decisions / self._config.decisions)
-        with self._stages.time("learn"):
+        batch = f"{self.algorithm.settings_at}.batch"
+        with self._stages.time("learn"), lower_if_too_large("learning", batch, "the size of the network"):
             values = self.algorithm.learner.update(episodes, progress=progress)
+        values |= value_calibration(episodes)
         self.update += 1
         self.decisions += episodes.rows
         with self._stages.time("swap"):
@@ -169,7 +184,8 @@ class Training:
             "policy_age": float(np.mean(self.update - 1 - episodes.version)),
             "too_old": too_old,
             **{f"share/{stage}": share for stage, share in self._stages.shares().items()},
-            **(self.arena.report() if isinstance(self.arena, Adaptive) else {}),
+            **(self.arena.report() if isinstance(self.arena, Reporting) else {}),
+            **self._device.usage(),
         }
 
     def _collect(self) -> tuple[Episodes, int]:
@@ -197,30 +213,58 @@ class Training:
             f"batch {values['mean_batch']:.0f}  {share_text(self._stages.shares())}"
         )
 
+    def judge(self, folder: RunFolder, *, last: bool = False) -> dict[str, float]:
+        """Rates the policy if it is time to, and returns what is known by now; `last` waits for what is under way.
+
+        In the background a rating is of weights as they were (`rated_update`), and a new one begins only when the one
+        before is done.
+        """
+        every = self._config.evaluation.every
+        due = bool(every) and not last and self.update % every == 0
+        if self._background is None:
+            if not due:
+                return {}
+            scores = self.rate()
+            return self._noted(folder, Rated(self.checkpoint(scores), scores)) | self.solve()
+        rated = self._background.take(wait=due or last)
+        figures = {} if rated is None else self._noted(folder, rated)
+        if not due:
+            return figures
+        frozen, update, standing = self._copy_policy(self._deployed()), self.update, self._standing()
+        checkpoint = self.checkpoint({}, policy=frozen)
+
+        def rating() -> Rated:
+            scores = self._rater.rate(lambda: self._copy_policy(frozen), update=update, standing=standing)
+            about = {**checkpoint.about, "win_rates": {name: score.rate for name, score in scores.items()}}
+            return Rated(replace(checkpoint, about=about), scores)
+
+        self._background.begin(rating)
+        return figures | self.solve()
+
+    def _noted(self, folder: RunFolder, rated: Rated) -> dict[str, float]:
+        """Keeps the rated policy if it is the best, and returns its scores as metrics."""
+        self.keep_best(folder, rated)
+        rates = {f"win_rate/{name}": score.rate for name, score in rated.scores.items()}
+        return rates | {"rated_update": rated.checkpoint.version}
+
     def rate(self) -> dict[str, Score]:
         """Matches of the present policy against the built-in opponents, in an arena of its own."""
-        settings = self._config.evaluation
-        scores = {}
         with self._stages.time("evaluate"):
-            for number, name in enumerate(settings.opponents):
-                seed = self._config.seed + 1_000_003 * (number + 1) + self.update
-                arena = self._game.arena(self._settings, matches=min(settings.matches, self._config.matches), seed=seed)
-                if isinstance(arena, Adaptive) and isinstance(self.arena, Adaptive):
-                    arena.stand_at(self.arena.standing())
-                player = self._rated_player(arena.matches, seed=seed)
-                opponent = built_in(self._game, self.spec, name, seed=seed)
-                try:
-                    scores[name] = evaluate(player, opponent, arena, matches=settings.matches)
-                finally:
-                    arena.close()
-        return scores
+            return self._rater.rate(
+                lambda: self._copy_policy(self._deployed()), update=self.update, standing=self._standing()
+            )
 
     def solve(self) -> dict[str, float]:
         """Exact figures of the present policy, where the game can be solved."""
-        if not isinstance(self._game, Solvable):
-            return {}
         with self._stages.time("evaluate"):
-            return {"nash_conv": self._game.nash_conv(self._settings, lambda n: self._rated_player(n, seed=0))}
+            return self._rater.solve(lambda: self._copy_policy(self._deployed()))
+
+    def rated_player(self, matches: int, *, seed: int) -> NetworkPlayer:
+        """The present policy as it is rated, with room for `matches` matches."""
+        return self._rater.player(self._copy_policy(self._deployed()), matches=matches, seed=seed)
+
+    def _standing(self) -> Mapping[str, int] | None:
+        return self.arena.standing() if isinstance(self.arena, Adaptive) else None
 
     def _publish(self) -> dict[str, float]:
         """Hands the new weights to self-play: at once, or where there is a gate when they beat the present ones."""
@@ -245,21 +289,22 @@ class Training:
         self.engine.swap(POLICY, weights, version=self.update)
         return figures
 
-    def keep_best(self, folder: RunFolder, scores: Mapping[str, Score]) -> None:
-        """Saves the present policy as the best if its mean score is no worse than any before."""
-        mean = float(np.mean([score.rate for score in scores.values()])) if scores else 0.0
+    def keep_best(self, folder: RunFolder, rated: Rated) -> None:
+        """Saves a rated policy as the best if its mean score is no worse than any before."""
+        rates = [score.rate for score in rated.scores.values()]
+        mean = float(np.mean(rates)) if rates else 0.0
         if mean >= self._best:
             self._best = mean
-            folder.save_best(self.checkpoint({name: score.rate for name, score in scores.items()}))
+            folder.save_best(rated.checkpoint)
 
-    def checkpoint(self, win_rates: Mapping[str, float]) -> Checkpoint:
-        """The present policy at rest."""
+    def checkpoint(self, scores: Mapping[str, Score], *, policy: nn.Module | None = None) -> Checkpoint:
+        """The present policy at rest, or a copy of it."""
         return Checkpoint(
             spec=self.spec,
             network=self._config.network,
             version=self.update,
-            weights=self._deployed().state_dict(),
-            about={"decisions": self.decisions, "win_rates": dict(win_rates)},
+            weights=(policy or self._deployed()).state_dict(),
+            about={"decisions": self.decisions, "win_rates": {name: score.rate for name, score in scores.items()}},
         )
 
     def save(self, folder: RunFolder) -> None:
@@ -310,9 +355,11 @@ class Training:
                 self.player.restore(_part(state.playing, "player/"))
 
     def close(self) -> None:
-        """Ends playing and frees the arena."""
+        """Ends playing and rating, and frees the arena."""
         if self._ahead is not None:
             self._ahead.close()
+        if self._background is not None:
+            self._background.close()
         self.arena.close()
 
     def _playing(self) -> dict[str, Array]:
@@ -336,12 +383,6 @@ class Training:
     def _deployed(self) -> nn.Module:
         """The policy that is rated and saved."""
         return self.algorithm.deployed or self.algorithm.learner.policy
-
-    def _rated_player(self, matches: int, *, seed: int) -> NetworkPlayer:
-        """The policy as it is rated, with room for `matches` matches."""
-        engine = InferenceEngine(self.spec, slots=matches * self.spec.seats, device=self._device, seed=seed)
-        engine.add(POLICY, self._copy_policy(self._deployed()))
-        return NetworkPlayer(engine, POLICY, least=self.algorithm.least, keep_policy=True)
 
     def _copy_policy(self, source: nn.Module) -> Any:
         policy = self._fresh_policy()

@@ -1,8 +1,9 @@
 """What every torch network looks like here: interface, memory cores, value heads, the common actor-critic shape."""
 
 from sparring.policy.actor_critic import ActorCritic, mlp
-from sparring.policy.interface import Absorbing, Bins, Memory, Output, Policy, parameter_count
-from sparring.policy.memory import LstmMemory, NoMemory, memory_core
+from sparring.policy.interface import Absorbing, Bins, Memory, Output, Policy, parameter_count, parameter_text
+from sparring.policy.memory import Core, LstmMemory, MemoryName, NoMemory, memory_core
+from sparring.policy.turns import TurnMemory
 from sparring.policy.value import BINS, expected_value, two_hot, value_error, value_support
 
 __all__ = [
@@ -10,15 +11,19 @@ __all__ = [
     "Absorbing",
     "ActorCritic",
     "Bins",
+    "Core",
     "LstmMemory",
     "Memory",
+    "MemoryName",
     "NoMemory",
     "Output",
     "Policy",
+    "TurnMemory",
     "expected_value",
     "memory_core",
     "mlp",
     "parameter_count",
+    "parameter_text",
     "two_hot",
     "value_error",
     "value_support",

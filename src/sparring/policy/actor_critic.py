@@ -10,7 +10,7 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from sparring.policy.interface import Bins, Memory, Output
-from sparring.policy.memory import LstmMemory, NoMemory
+from sparring.policy.memory import Core
 from sparring.policy.value import expected_value
 
 
@@ -24,9 +24,7 @@ class ActorCritic(nn.Module):
 
     support: Tensor | None
 
-    def __init__(
-        self, encoder: nn.Module, core: NoMemory | LstmMemory, head: nn.Module, *, support: Tensor | None = None
-    ) -> None:
+    def __init__(self, encoder: nn.Module, core: Core, head: nn.Module, *, support: Tensor | None = None) -> None:
         super().__init__()
         self.encoder = encoder
         self.core = core

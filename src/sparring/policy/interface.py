@@ -64,3 +64,9 @@ class Absorbing(Protocol):
 def parameter_count(policy: nn.Module) -> int:
     """How many weights a policy has."""
     return sum(parameter.numel() for parameter in policy.parameters())
+
+
+def parameter_text(policy: nn.Module) -> str:
+    """As in `237,345 weights (encoder 204,960, core 0, head 32,385)`."""
+    parts = ", ".join(f"{name} {parameter_count(part):,}" for name, part in policy.named_children())
+    return f"{parameter_count(policy):,} weights ({parts})"

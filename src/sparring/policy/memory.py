@@ -1,15 +1,19 @@
 """Memory cores: what a network carries from one of a seat's decisions to the next.
 
-A core maps features to features and memory to memory. `NoMemory` and `LstmMemory` share one shape, so that a
-network is written once and is feed-forward or recurrent by choice.
+A core maps features to features and memory to memory. `NoMemory`, `LstmMemory` and `TurnMemory` share one shape, so
+that a network is written once and is feed-forward or recurrent by choice.
 """
 
-from typing import Protocol
+from math import gcd
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from sparring.policy.interface import Memory
+from sparring.policy.turns import TurnMemory
+
+MemoryName = Literal["none", "lstm", "transformer"]
 
 
 class MemoryCore(Protocol):
@@ -74,6 +78,11 @@ class LstmMemory(nn.Module):
         return torch.stack(outputs), memory
 
 
-def memory_core(kind: str, width: int) -> NoMemory | LstmMemory:
-    """The core called `kind`: "none" or "lstm"."""
+Core = NoMemory | LstmMemory | TurnMemory
+
+
+def memory_core(kind: MemoryName, width: int, *, window: int = 16, layers: int = 1, heads: int = 4) -> Core:
+    """The core called `kind`; `window`, `layers` and `heads` (fewer where they do not divide) are the transformer's."""
+    if kind == "transformer":
+        return TurnMemory(width, window=window, layers=layers, heads=gcd(heads, width))
     return LstmMemory(width) if kind == "lstm" else NoMemory()

@@ -12,6 +12,9 @@ import pytest
 
 from sparring.core import Decisions, IllegalAction, InputError, RandomPlayer, Results, check_arena
 from sparring.games.pokemon import PokemonArena, PokemonSettings, pokemon_spec
+from sparring.games.pokemon.columns import PokemonColumn, PokemonId, Status
+from sparring.games.pokemon.rewards import Shaping
+from sparring.games.pokemon.settings import ShapingWeights
 from sparring.games.pokemon.simulator import Refused
 
 FAMILIES = [
@@ -93,10 +96,13 @@ def test_every_slot_plays_and_its_outcomes_are_those_of_two_opposed_seats() -> N
     assert (np.abs(outcome) == 1).any()
 
 
-def test_shaped_rewards_of_a_match_still_sum_to_its_outcome() -> None:
+@pytest.mark.parametrize(
+    "weights", [ShapingWeights(), ShapingWeights(damage=0.0, faint=2.0), ShapingWeights(faint=0.5, status=0.5)]
+)
+def test_shaped_rewards_of_a_match_still_sum_to_its_outcome(weights: ShapingWeights) -> None:
     gained = np.zeros((4, 2))
     checked = paid = 0
-    with arena_of(PokemonSettings(shaping=2.0), matches=4) as arena:
+    with arena_of(PokemonSettings(shaping=2.0, shaping_weights=weights), matches=4) as arena:
         for decisions, results in play(arena, 8):
             gained[results.match] += results.reward
             np.testing.assert_allclose(gained[results.match], results.outcome, atol=1e-5)
@@ -104,8 +110,41 @@ def test_shaped_rewards_of_a_match_still_sum_to_its_outcome() -> None:
             checked += len(results)
             np.add.at(gained, (decisions.match, decisions.seat), decisions.reward)
             paid += np.count_nonzero(decisions.reward)
+        figures = arena.report()
     assert checked >= 8
-    assert paid > 50
+    assert paid > 20
+    for name in ("damage", "faint", "status"):
+        assert (figures[f"reward/{name}"] > 0) == (getattr(weights, name) > 0), name
+    assert 0 < figures["reward/outcome"] <= 1
+
+
+def test_each_component_of_the_shaped_reward_is_the_change_of_its_lead() -> None:
+    """Seat 0 takes a third of a foe's HP and paralyses it; then the foe faints. Worked by hand, in teams of 6."""
+    weights = ShapingWeights(damage=1.0, faint=0.5, status=0.25)
+    shaping = Shaping(PokemonSettings(shaping=6.0, shaping_weights=weights), team_size=6, matches=1)
+    pokemon = np.zeros((1, 12, len(PokemonColumn)), np.float32)
+    ids = np.zeros((1, 12, len(PokemonId)), np.int16)
+    pokemon[:, :, PokemonColumn.HP] = 1.0
+    pokemon[:, (0, 6), PokemonColumn.SEEN] = 1.0
+    slot = np.zeros(1, np.int32)
+
+    def paid(first: bool = False) -> float:
+        rows = {"pokemon": pokemon, "pokemon_ids": ids}
+        return float(shaping.reward(slot, slot, np.array([first]), rows)[0])
+
+    assert paid(first=True) == 0.0
+    pokemon[0, 6, PokemonColumn.HP] = 2 / 3
+    ids[0, 6, PokemonId.STATUS] = Status.PARALYSIS
+    assert paid() == pytest.approx(1 / 3 + 0.25)
+    pokemon[0, 6, PokemonColumn.HP] = 0.0
+    pokemon[0, 6, PokemonColumn.FAINTED] = 1.0
+    assert paid() == pytest.approx(2 / 3 + 0.5 - 0.25)
+    end = shaping.settle(slot, np.array([[1.0, -1.0]], np.float32), np.array([False]))
+    assert end[0].tolist() == pytest.approx([1.0 - 1.5, -1.0])
+    report = shaping.report()
+    assert report["reward/damage"] == pytest.approx(1.0 / 3)  # by row
+    assert report["reward/status"] == pytest.approx(0.5 / 3)
+    assert report["reward/outcome"] == 1.0
 
 
 def test_an_action_outside_the_mask_is_refused_before_showdown_sees_it() -> None:

@@ -15,6 +15,8 @@ from sparring.games.pokemon.columns import MOVES, TEAM
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.net import DexTables
+from sparring.games.pokemon.settings import Size
+from sparring.policy import parameter_count
 
 FORMATS = ["gen1randombattle", "gen9ou", "gen9randomdoublesbattle", "gen9vgc2025regi"]
 
@@ -43,7 +45,7 @@ def real_rows(format: str, rows: int, see: str = "raw") -> tuple[GameSpec, dict[
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("memory", ["none", "lstm"])
+@pytest.mark.parametrize("memory", ["none", "lstm", "transformer"])
 def test_steps_and_unroll_are_the_same_function(format: str, memory: str) -> None:
     spec, observation, legal = real_rows(format, 12)
     torch.manual_seed(0)
@@ -61,7 +63,7 @@ def test_steps_and_unroll_are_the_same_function(format: str, memory: str) -> Non
         state = policy.initial_memory(3)
         for step in range(4):
             rows = slice(3 * step, 3 * step + 3)
-            state = {name: value * ~first[step].unsqueeze(-1) for name, value in state.items()}
+            state = {name: value * ~first[step].view(3, *[1] * (value.dim() - 1)) for name, value in state.items()}
             answer = policy.step({name: field[rows] for name, field in observation.items()}, legal[rows], state)
             state = answer.memory
             torch.testing.assert_close(answer.logits, whole.logits[step], atol=1e-5, rtol=1e-4)
@@ -106,9 +108,10 @@ def test_own_team_order_only_moves_the_switch_logits(layers: int) -> None:
     assert before.logits[:, switches].std() > 1e-3
 
 
-def test_every_weight_gets_a_gradient_from_logits_and_value() -> None:
+@pytest.mark.parametrize("memory", ["lstm", "transformer"])
+def test_every_weight_gets_a_gradient_from_logits_and_value(memory: str) -> None:
     spec, observation, legal = real_rows("gen9vgc2025regi", 16)
-    policy = GAME.policy(spec, PokemonNetwork(width=32, heads=2, memory="lstm"))
+    policy = GAME.policy(spec, PokemonNetwork(width=32, heads=2, memory=memory))
     for parameter in policy.parameters():
         torch.nn.init.normal_(parameter, std=0.1)
     answer = policy.step(observation, legal, policy.initial_memory(16))
@@ -128,6 +131,47 @@ def test_matchups_know_the_type_chart() -> None:
     assert effect.tolist() == [4.0, 0.0, 2.0, 0.0]
     assert strength[0] == pytest.approx(4 * 0.95 * 1.5)
     assert strength[2] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("format", ["gen1randombattle", "gen9randomdoublesbattle"])
+def test_a_batch_is_its_rows_one_by_one(format: str) -> None:
+    spec, observation, legal = real_rows(format, 12)
+    policy = GAME.policy(spec, PokemonNetwork(width=32, heads=2))
+    with torch.no_grad():
+        whole = policy.step(observation, legal, {})
+        for row in range(12):
+            one = slice(row, row + 1)
+            alone = policy.step({name: field[one] for name, field in observation.items()}, legal[one], {})
+            torch.testing.assert_close(alone.logits, whole.logits[one], atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(alone.value, whole.value[one], atol=1e-5, rtol=1e-4)
+
+
+def test_a_pair_of_orders_is_more_than_the_sum_of_both_and_the_same_from_either_slot() -> None:
+    """The mixed difference of four pairs' logits is 0 in a sum; mirrored slots give the transposed logits."""
+    spec, observation, legal = real_rows("gen9randomdoublesbattle", 12)
+    policy = GAME.policy(spec, PokemonNetwork(width=32, heads=2))
+    for parameter in policy.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    with torch.no_grad():
+        features, context = policy.encoder(observation, legal)
+        tokens = policy.head.tokens
+        mirrored = context.clone()
+        own, moves = slice(tokens.place.start, tokens.place.start + 2), tokens.move
+        mirrored[:, own] = context[:, own].flip(1)
+        mirrored[:, moves] = context[:, moves].unflatten(1, (2, MOVES)).flip(1).flatten(1, 2)
+        orders = policy.head.columns.numel()
+        pairs, other = (policy.head(features, c)[0].unflatten(1, (orders, orders)) for c in (context, mirrored))
+    mixed = pairs[:, :4, :4] - pairs[:, :1, :4] - pairs[:, :4, :1] + pairs[:, :1, :1]
+    assert mixed.abs().max() > 1e-3
+    torch.testing.assert_close(pairs, other.transpose(1, 2), atol=1e-5, rtol=1e-4)
+
+
+def test_a_size_is_a_shape_and_single_numbers_may_differ_from_it() -> None:
+    spec = GAME.spec(PokemonSettings())
+    counts = [parameter_count(GAME.policy(spec, PokemonNetwork(size=size))) for size in ("tiny", "small")]
+    assert 200_000 < counts[0] < 300_000 < 2 * counts[0] < counts[1] < 2_000_000
+    assert PokemonNetwork().shape == PokemonNetwork(width=64, layers=1, heads=4).shape
+    assert PokemonNetwork(size="base", layers=2).shape == Size(width=256, layers=2, heads=8)
 
 
 def test_heads_must_divide_the_width() -> None:

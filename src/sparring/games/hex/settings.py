@@ -29,5 +29,5 @@ class HexNetwork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Channels of the tower and width of the features that memory carries."""
     blocks: Annotated[int, Meta(ge=1, le=20)] = 4
     """Residual blocks of two 3x3 convolutions; each sees two cells further."""
-    memory: Literal["none", "lstm"] = "none"
+    memory: Literal["none", "lstm", "transformer"] = "none"
     """What is carried from one of a seat's decisions to the next. Hex hides nothing: "none" is enough to play it."""

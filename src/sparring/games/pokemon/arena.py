@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
 from sparring.games.pokemon.actions import ActionSpace, action_space
-from sparring.games.pokemon.columns import TEAM, PokemonColumn
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.formats import Format, find_format
 from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
 from sparring.games.pokemon.records import save_replay, save_text
+from sparring.games.pokemon.rewards import Shaping
 from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.setup import cache_folder
 from sparring.games.pokemon.simulator import Asked, Ended, Failed, Refused, Simulator
@@ -62,7 +62,7 @@ class PokemonArena:
         self._estimate = DamageEstimate(self._format) if settings.observation == "full" else None
         self._damage = {name: field.zeros(matches * SEATS) for name, field in DAMAGE_FIELDS.items()}
         self._legal = np.zeros((matches, SEATS, self._spec.actions), np.bool_)
-        self._potential = np.zeros((matches, SEATS), np.float32)
+        self._shaping = Shaping(settings, team_size=self._format.picked_team_size, matches=matches)
         self._seats: list[tuple[_Seat, _Seat]] = []
         self._stale = np.zeros((matches, SEATS), np.int32)
         self._battle = [-1] * matches
@@ -147,6 +147,10 @@ class PokemonArena:
             choose(self._battle[slot], side, choice(chooser.request, chooser.tracker.team_order, action))
         self._simulator.flush()
 
+    def report(self) -> dict[str, float]:
+        """What was paid by component since the last call."""
+        return self._shaping.report()
+
     def close(self) -> None:
         """Ends all processes; may be called twice."""
         self._simulator.close()
@@ -205,22 +209,9 @@ class PokemonArena:
             seat=seat,
             observation=observation,
             legal=self._legal[match, seat],
-            reward=self._shaped(match, seat, first, observation["pokemon"]),
+            reward=self._shaping.reward(match, seat, first, observation),
             first=first,
         )
-
-    def _shaped(
-        self, match: NDArray[np.int32], seat: NDArray[np.int32], first: NDArray[np.bool_], pokemon: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """`float32[k]` the change of the potential since the seat's last row, times its weight."""
-        if self._settings.shaping == 0.0:
-            return np.zeros(len(match), np.float32)
-        lost = (pokemon[:, :, PokemonColumn.SEEN] * (1.0 - pokemon[:, :, PokemonColumn.HP])).reshape(-1, 2, TEAM)
-        own, foe = lost.sum(axis=2).T
-        potential = self._settings.shaping * (foe - own) / self._format.picked_team_size
-        reward = np.where(first, 0.0, potential - self._potential[match, seat]).astype(np.float32)
-        self._potential[match, seat] = potential
-        return reward
 
     def _results(self, ended: list[tuple[int, int, bool]]) -> Results:
         if not ended:
@@ -230,8 +221,7 @@ class PokemonArena:
         failed = np.array([failed for _, _, failed in ended], np.bool_)
         outcome = np.where(winner[:, None] == np.arange(SEATS), 1.0, -1.0).astype(np.float32)
         outcome[winner < 0] = 0.0
-        reward = np.where(failed[:, None], np.float32(0.0), outcome - self._potential[match])
-        self._potential[match] = 0.0
+        reward = self._shaping.settle(match, outcome, failed)
         return Results(match=match, outcome=outcome, reward=reward, failed=failed)
 
     def _save_replay(self, event: Ended) -> None:

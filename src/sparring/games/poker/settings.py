@@ -27,7 +27,7 @@ class PokerNetwork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     width: Annotated[int, Meta(ge=4, le=1024)] = 64
     layers: Annotated[int, Meta(ge=1, le=8)] = 2
     """Hidden layers before the heads."""
-    memory: Literal["none", "lstm"] = "none"
+    memory: Literal["none", "lstm", "transformer"] = "none"
     """What is carried from one decision to the next. Rows show everything a seat knows: "none" is enough."""
     value: Literal["scalar", "categorical"] = "scalar"
     """Whether the value is one number, or a distribution over 51 bins from the largest loss to the largest win."""

@@ -1,0 +1,160 @@
+"""Training end to end: decisions learned a second for pokemon-gen1, and the learner beside its own network.
+
+Three questions. How many decisions a second are played and learned from, collecting and learning in turns or
+overlapped, and where the time goes. How fast the learner is beside a plain forward and backward pass of the same
+network on the same rows, which nothing can beat. What actors gain and lose in lower precision.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+import torch
+
+from sparring.core import Episodes, masked_log_softmax
+from sparring.inference import Device
+from sparring.inference.quantised import Int8Step
+from sparring.learn.batches import batches
+from sparring.learn.config import load_config
+from sparring.learn.ppo import Ppo, PpoSettings
+from sparring.learn.training import Training
+
+PRESET = "pokemon-gen1"
+CPU = Device("cpu", "float32")
+BATCH = 1024
+ROWS_OF_ACTORS = (64, 256)
+
+
+def say(figure: str, value: float, unit: str, **more: float | str) -> None:
+    """One line for programs, one for people."""
+    print(json.dumps({"figure": figure, "value": round(value, 4), "unit": unit, **more}), flush=True)
+    print(f"{figure:66} {value:12,.3f} {unit}", file=sys.stderr)
+
+
+def open_training(*, overlap: bool, quick: bool) -> Training:
+    overrides = ["threads=1", f"overlap={str(overlap).lower()}", "evaluation.background=false"]
+    if quick:
+        overrides += ["matches=64", "learner.rows=4096"]
+    config, game = load_config(PRESET, overrides)
+    return Training(config, game, say=lambda text: None)
+
+
+def end_to_end(*, overlap: bool, quick: bool) -> tuple[float, dict[str, float], Episodes | None]:
+    """Decisions learned a second over some updates after the first, and the last stage shares."""
+    training = open_training(overlap=overlap, quick=quick)
+    try:
+        training.advance()
+        done, start = training.decisions, perf_counter()
+        for _ in range(2 if quick else 6):
+            metrics = training.advance()
+        rate = (training.decisions - done) / (perf_counter() - start)
+        shares = {name.removeprefix("share/"): share for name, share in metrics.items() if name.startswith("share/")}
+        return rate, shares, None if overlap else training.collector.collect(4096)
+    finally:
+        training.close()
+
+
+def best_seconds(sides: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """The best time of each side, taken in turns."""
+    best = dict.fromkeys(sides, float("inf"))
+    for _ in range(rounds):
+        for name, side in sides.items():
+            start = perf_counter()
+            side()
+            best[name] = min(best[name], perf_counter() - start)
+    return best
+
+
+def learner_alone(episodes: Episodes, *, quick: bool) -> None:
+    """The learner beside plain passes over the same rows."""
+    config, game = load_config(PRESET, [])
+    spec = episodes.spec
+    network = game.network(**config.network)
+    settings = PpoSettings(epochs=1, batch=BATCH, stop_kl=100.0)
+    learner = Ppo(game.policy(spec, network), settings, device=CPU, seed=0)
+    plain = game.policy(spec, network)
+    ready = list(batches(episodes, rows=BATCH, device=CPU, rng=np.random.default_rng(0)))
+
+    def passes() -> None:
+        for batch in ready:
+            plain.zero_grad(set_to_none=True)
+            output = plain.unroll(batch.observation, batch.legal, batch.first, batch.memory)
+            (output.logits.square().mean() + output.value.square().mean()).backward()
+
+    sides = {"plain": passes, "learner": lambda: learner.update(episodes, progress=0.0)}
+    best = best_seconds(sides, 3 if quick else 8)
+    rates = {name: episodes.rows / seconds for name, seconds in best.items()}
+    say("plain forward and backward, one thread", rates["plain"], "rows/s")
+    ratio = round(rates["learner"] / rates["plain"], 3)
+    say("PPO learner, one epoch, one thread", rates["learner"], "rows/s", limit=rates["plain"], ratio=ratio)
+
+
+def actors(episodes: Episodes, *, quick: bool) -> None:
+    """Forward passes in float32, bfloat16 and int8: how fast, and how far the distributions lie apart."""
+    config, game = load_config(PRESET, [])
+    torch.manual_seed(0)
+    policy = game.policy(episodes.spec, game.network(**config.network)).eval()
+    with torch.no_grad():  # logits as spread as a trained policy's
+        for layer in (policy.head.query, policy.head.move_key, policy.head.switch_key):
+            layer.weight.mul_(4.0)
+    rounded = Int8Step(policy)
+    observation = {name: torch.from_numpy(rows[: max(ROWS_OF_ACTORS)]) for name, rows in episodes.observation.items()}
+    legal = torch.from_numpy(episodes.unpack_legal(slice(max(ROWS_OF_ACTORS))))
+
+    def float32(rows: int) -> torch.Tensor:
+        return policy.step({name: field[:rows] for name, field in observation.items()}, legal[:rows], {}).logits
+
+    def bfloat16(rows: int) -> torch.Tensor:
+        with Device("cpu", "bfloat16").autocast():
+            return float32(rows)
+
+    def int8(rows: int) -> torch.Tensor:
+        return rounded({name: field[:rows] for name, field in observation.items()}, legal[:rows], {}).logits
+
+    sides = {"float32": float32, "bfloat16": bfloat16, "int8": int8}
+    with torch.inference_mode():
+        for rows in ROWS_OF_ACTORS:
+            calls = {name: (lambda side=side, rows=rows: side(rows)) for name, side in sides.items()}
+            best = best_seconds(calls, 5 if quick else 30)
+            for name, seconds in best.items():
+                ratio = round(best["float32"] / seconds, 3)
+                say(f"actor forward of {rows} rows, {name}", rows / seconds, "rows/s", ratio=ratio)
+        exact = masked_log_softmax(float32(len(legal)), legal, xp=torch)
+        for name in ("bfloat16", "int8"):
+            found = masked_log_softmax(sides[name](len(legal)).float(), legal, xp=torch)
+            divergence = torch.where(legal, exact.exp() * (exact - found), 0.0).sum(-1)
+            say(f"actor in {name}: mean KL divergence from float32", float(divergence.mean()), "nats")
+            say(f"actor in {name}: largest KL divergence", float(divergence.max()), "nats")
+            same = (exact.argmax(-1) == found.argmax(-1)).float().mean()
+            say(f"actor in {name}: same likeliest action", float(same), "share of rows")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    torch.set_num_threads(1)
+    found: dict[bool, tuple[float, dict[str, float]]] = {}
+    episodes: Episodes | None = None
+    for _ in range(1 if quick else 3):
+        for overlap in (False, True):
+            rate, shares, collected = end_to_end(overlap=overlap, quick=quick)
+            episodes = collected or episodes
+            if overlap not in found or rate > found[overlap][0]:
+                found[overlap] = rate, shares
+    for overlap, (rate, shares) in found.items():
+        name = "overlapped" if overlap else "synchronous"
+        ratio = {"peer": "synchronous", "ratio": round(rate / found[False][0], 3)} if overlap else {}
+        say(f"{PRESET} decisions learned, {name}", rate, "1/s", **ratio)
+        for stage, share in shares.items():
+            say(f"{PRESET} {name}: {stage}", share, "share of wall time")
+    assert episodes is not None
+    learner_alone(episodes, quick=quick)
+    actors(episodes, quick=quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""From an observation to tokens and features.
+
+Every Pokémon of both teams becomes a token, so does every place on the field (with its volatile effects and its
+moves) and the field itself. The order of a team means nothing to the network, a switch is scored from the token of
+who would come in, and a move from the token of the move: weights are shared over team slots and move places.
+
+What the dex says of a move (type, power, accuracy, ...) and the type chart are fixed tables here, not learnt; `matchup`
+works out from them how strong each active move is against each foe in front of it. Where the observation is `full`,
+its expected damage joins the tokens of moves and Pokémon.
+
+A row names dozens of moves, but the dex has few: what a move's id alone decides is computed once a forward for the
+whole dex and looked up (`LookedUp`).
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sparring.games.pokemon.columns import (
+    MOVES,
+    POKEMON,
+    TEAM,
+    ActiveColumn,
+    ActiveId,
+    FieldColumn,
+    MoveColumn,
+    PokemonColumn,
+    PokemonId,
+    SideColumn,
+)
+from sparring.games.pokemon.dex import Dex
+from sparring.games.pokemon.net.tables import DexTables
+from sparring.games.pokemon.net.tokens import AttentionLayer, Tokens
+from sparring.games.pokemon.settings import Size
+from sparring.policy import mlp
+
+_NAME_WIDTH = 24
+_SMALL_WIDTH = 12
+_MOVE_WIDTH = 48
+_MATCHUP = 2
+"""Numbers `matchup` gives for a move against one Pokémon: effectiveness and expected strength."""
+_HITS = 2
+"""Numbers a `full` observation gives for a move against one Pokémon: expected damage and chance to faint it."""
+_DUEL = 5
+"""Numbers it gives for an own Pokémon against one foe: the best of its moves, the worst of the foe's, who is faster."""
+
+
+class LookedUp(nn.Linear):
+    """A linear layer whose first inputs are a row of a table, known by its number, and whose last are given."""
+
+    def forward(self, table: Tensor, rows: Tensor, given: Tensor) -> Tensor:  # type: ignore[override]
+        """`[..., out]` of rows `int[...]` of `table: [n, a]` joined with `given: [..., b]`."""
+        known = table.shape[1]
+        products = functional.linear(table, self.weight[:, :known], self.bias)
+        return functional.embedding(rows, products) + functional.linear(given, self.weight[:, known:])
+
+
+class PokemonEncoder(nn.Module):
+    """Observation to features `[k, width]` and the tokens `[k, tokens, width]` that the head scores."""
+
+    def __init__(self, dex: Dex, shape: Size, *, active: int, full: bool) -> None:
+        super().__init__()
+        width = shape.width
+        self.tokens = Tokens(active)
+        self.tables = DexTables(dex)
+        self.full = full
+        self.species = nn.Embedding(len(dex.species), _NAME_WIDTH)
+        self.ability = nn.Embedding(len(dex.abilities), _SMALL_WIDTH)
+        self.item = nn.Embedding(len(dex.items), _SMALL_WIDTH)
+        self.kinds = nn.Embedding(len(dex.types), _SMALL_WIDTH)
+        self.status = nn.Embedding(7, _SMALL_WIDTH)
+        self.move_name = nn.Embedding(len(dex.moves), _NAME_WIDTH)
+        for table in (self.species, self.ability, self.item, self.kinds, self.status, self.move_name):
+            nn.init.normal_(table.weight, std=0.1)
+        against = _MATCHUP * active
+        self.move = LookedUp(_NAME_WIDTH + _SMALL_WIDTH + self.tables.move_width + len(MoveColumn), _MOVE_WIDTH)
+        self.strength = nn.Linear(against + (_HITS * active if full else 0), _MOVE_WIDTH)
+        pokemon_in = _NAME_WIDTH + 5 * _SMALL_WIDTH + len(PokemonColumn) + _MOVE_WIDTH + 2 * against
+        pokemon_in += _DUEL * active if full else 0
+        self.pokemon = mlp([pokemon_in, width, width])
+        self.seat = nn.Parameter(torch.randn(2, width) * 0.1)
+        place_in = _NAME_WIDTH + 3 * _SMALL_WIDTH + 2 * _NAME_WIDTH + len(ActiveColumn) + _MOVE_WIDTH
+        self.place = mlp([place_in, width, width])
+        self.place_kind = nn.Parameter(torch.randn(2 * active, width) * 0.1)
+        self.field = mlp([len(FieldColumn) + 2 * len(SideColumn), width, width])
+        self.layers = nn.ModuleList([AttentionLayer(width, shape.heads) for _ in range(shape.layers)])
+        self.to_move = nn.Linear(_MOVE_WIDTH, width)
+        self.summary = mlp([width * (3 + 2 * active), 2 * width, width])
+
+    def forward(self, observation: Mapping[str, Tensor], legal: Tensor) -> tuple[Tensor, Tensor]:
+        """The legal mask is not needed: what it says of moves and switches is in the observation."""
+        places, active = self.tokens.places, self.tokens.active
+        ids = observation["pokemon_ids"].long()
+        move_ids = observation["move_ids"].long()
+        place_ids = observation["active_ids"][:, places].long()
+        place_moves = observation["active_move_ids"][:, places].long()
+        moves = self._moves(
+            torch.cat((move_ids, place_moves), dim=1),
+            torch.cat((observation["moves"], observation["active_moves"][:, places]), dim=1),
+        )
+
+        types = ids[:, :, PokemonId.TYPE_1 : PokemonId.TYPE_2 + 1].reshape(-1, TEAM, 2)  # [2k, 6, 2], a side each
+        place_types = place_ids[:, :, ActiveId.TYPE_1 : ActiveId.TYPE_2 + 1]
+        facing_types = _facing(place_types, active)
+        matchups = self._matchups(
+            move_ids.view(-1, TEAM, MOVES), types, _facing(place_moves, active), facing_types
+        ).view(len(ids), POKEMON, -1)
+        by_place = self.tables.matchup(
+            place_moves.reshape(-1, active, MOVES), place_types.reshape(-1, active, 2), facing_types
+        ).reshape(len(ids), 2 * active, MOVES, -1)
+
+        pokemon = self._pokemon(observation, ids, moves[:, :POKEMON], matchups)
+        place, own_moves = self._places(observation, place_ids, moves[:, POKEMON:], by_place, pokemon)
+        field = self.field(torch.cat((observation["field"], observation["side"].flatten(1)), dim=1))
+        entities = torch.cat((pokemon, place, field.unsqueeze(1)), dim=1)
+        known = observation["pokemon"][:, :, PokemonColumn.KNOWN] != 0
+        seen = functional.pad(known, (0, self.tokens.entities - POKEMON), value=True)[:, None, None, :]
+        for layer in self.layers:
+            entities = layer(entities, seen)
+        teams = (entities[:, self.tokens.pokemon] * known.unsqueeze(-1)).view(len(ids), 2, TEAM, -1).mean(dim=2)
+        summary = self.summary(
+            torch.cat(
+                (teams.flatten(1), entities[:, self.tokens.field], entities[:, self.tokens.place].flatten(1)), dim=1
+            )
+        )
+        return functional.relu(summary), torch.cat((entities, self.to_move(own_moves)), dim=1)
+
+    def _moves(self, ids: Tensor, columns: Tensor) -> Tensor:
+        """`[..., _MOVE_WIDTH]` before the activation."""
+        table = torch.cat((self.move_name.weight, self.kinds(self.tables.move_type), self.tables.moves), dim=1)
+        encoded: Tensor = self.move(table, ids, columns)
+        return encoded
+
+    def _matchups(self, moves: Tensor, types: Tensor, facing_moves: Tensor, facing_types: Tensor) -> Tensor:
+        """`[2k, 6, 2 * against]`: each Pokémon's best known move against each opposing place, and theirs against it."""
+        attack = self.tables.matchup(moves, types, facing_types).amax(dim=2)
+        defend = self.tables.matchup(facing_moves, facing_types, types).amax(dim=2).transpose(1, 2)
+        return torch.cat((attack.flatten(2), defend.flatten(2)), dim=-1)
+
+    def _pokemon(self, observation: Mapping[str, Tensor], ids: Tensor, moves: Tensor, matchups: Tensor) -> Tensor:
+        """One token a Pokémon, `[k, 12, width]`."""
+        parts = (
+            self.species(ids[:, :, PokemonId.SPECIES]),
+            self.ability(ids[:, :, PokemonId.ABILITY]),
+            self.item(ids[:, :, PokemonId.ITEM]),
+            self.kinds(ids[:, :, PokemonId.TYPE_1]) + self.kinds(ids[:, :, PokemonId.TYPE_2]),
+            self.kinds(ids[:, :, PokemonId.TERA_TYPE]),
+            self.status(ids[:, :, PokemonId.STATUS]),
+            observation["pokemon"],
+            moves.relu().sum(dim=2),
+            matchups,
+            *((self._duels(observation),) if self.full else ()),
+        )
+        tokens: Tensor = self.pokemon(torch.cat(parts, dim=-1))
+        return tokens + self.seat.repeat_interleave(TEAM, dim=0)
+
+    def _duels(self, observation: Mapping[str, Tensor]) -> Tensor:
+        """`[k, 12, _DUEL * active]` of the `full` observation; 0 for foes."""
+        active = self.tokens.active
+        best = [observation[name][..., :active].amax(dim=2) for name in ("damage", "ko")]
+        worst = [observation[name][:, :active].amax(dim=2).transpose(1, 2) for name in ("damage_back", "ko_back")]
+        own = torch.cat((*best, *worst, observation["faster"][..., :active]), dim=-1)
+        return functional.pad(own, (0, 0, 0, TEAM))
+
+    def _hits(self, observation: Mapping[str, Tensor], standing: Tensor) -> Tensor:
+        """`[k, places, 4, _HITS * active]` of the `full` observation; `standing: int[k, active]` own team rows."""
+        active = self.tokens.active
+        own = torch.stack((observation["damage"], observation["ko"]), dim=-1)[:, :, :, :active].flatten(3)
+        back = torch.stack((observation["damage_back"], observation["ko_back"]), dim=-1)[:, :active].transpose(1, 3)
+        rows = standing.view(*standing.shape, 1, 1)
+        attack = own.gather(1, rows.expand(-1, -1, *own.shape[2:]))
+        at = rows.unsqueeze(-1).expand(-1, -1, *back.shape[2:])
+        defend = back.gather(1, at).permute(0, 3, 2, 1, 4).flatten(3)
+        return torch.cat((attack, defend), dim=1)
+
+    def _places(
+        self, observation: Mapping[str, Tensor], ids: Tensor, moves: Tensor, against: Tensor, pokemon: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """One token a place, `[k, places, width]`, and the own active moves `[k, active * 4, _MOVE_WIDTH]`."""
+        active = self.tokens.active
+        standing = ids[:, :, ActiveId.POKEMON]
+        if self.full:
+            rows = (standing[:, :active] - 1).clamp(min=0, max=TEAM - 1)
+            against = torch.cat((against, self._hits(observation, rows)), dim=-1)
+        moves = (moves + self.strength(against)).relu()
+        names = self.move_name(ids[:, :, ActiveId.LAST_MOVE]), self.move_name(ids[:, :, ActiveId.PREPARED_MOVE])
+        parts = (
+            self.species(ids[:, :, ActiveId.SPECIES]),
+            self.ability(ids[:, :, ActiveId.ABILITY]),
+            self.kinds(ids[:, :, ActiveId.TYPE_1 : ActiveId.TYPE_2 + 1]).sum(dim=2),
+            self.kinds(ids[:, :, ActiveId.TYPE_3]),
+            *names,
+            observation["active"][:, self.tokens.places],
+            moves.sum(dim=2),
+        )
+        at = (standing - 1).clamp(min=0).unsqueeze(-1).expand(-1, -1, pokemon.shape[-1])
+        own_token = pokemon.gather(1, at) * (standing > 0).unsqueeze(-1)
+        tokens = self.place(torch.cat(parts, dim=-1)) + self.place_kind + own_token
+        return tokens, moves[:, :active].flatten(1, 2)
+
+
+def _facing(places: Tensor, active: int) -> Tensor:
+    """`[2k, active, n]` of `[k, 2 * active, n]`: what each side faces, foes before own."""
+    return places.unflatten(1, (2, active)).flip(1).flatten(0, 1)

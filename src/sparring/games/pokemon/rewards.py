@@ -1,0 +1,81 @@
+"""Rewards while a battle goes on: a potential of damage, fainted Pokémon and status conditions, taken back at the end.
+
+Each component is the lead of a seat in it, counted in teams. Its change from one of a seat's rows to the next is paid
+as reward, and what was paid is taken back when the match ends, so that a match's rewards always sum to its outcome and
+the best policy stays the same.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core.decisions import Array
+from sparring.games.pokemon.columns import TEAM, PokemonColumn, PokemonId
+from sparring.games.pokemon.settings import PokemonSettings
+
+COMPONENTS = ("damage", "faint", "status")
+
+
+class Shaping:
+    """What is paid to the seats of `matches` matches, in which each side brings `team_size` Pokémon."""
+
+    def __init__(self, settings: PokemonSettings, *, team_size: int, matches: int) -> None:
+        weights = settings.shaping_weights
+        scale = np.array([weights.damage, weights.faint, weights.status], np.float32)
+        self._scale = settings.shaping * scale / team_size
+        self._on = bool(self._scale.any())
+        self._potential = np.zeros((matches, 2, len(COMPONENTS)), np.float32)
+        self._paid = np.zeros(len(COMPONENTS))
+        self._rows = 0
+        self._decided = 0
+        self._matches = 0
+
+    def reward(
+        self,
+        match: NDArray[np.int32],
+        seat: NDArray[np.int32],
+        first: NDArray[np.bool_],
+        observation: Mapping[str, Array],
+    ) -> NDArray[np.float32]:
+        """`float32[k]` the change of the potential since each seat's last row."""
+        self._rows += len(match)
+        if not self._on:
+            return np.zeros(len(match), np.float32)
+        potential = self._scale * _leads(observation["pokemon"], observation["pokemon_ids"])
+        paid = np.where(first[:, None], 0.0, potential - self._potential[match, seat])
+        self._potential[match, seat] = potential
+        self._paid += np.abs(paid).sum(axis=0)
+        total: NDArray[np.float32] = paid.sum(axis=1, dtype=np.float32)
+        return total
+
+    def settle(
+        self, match: NDArray[np.int32], outcome: NDArray[np.float32], failed: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """`float32[n, 2]` the outcome of ended matches, less all that was paid; 0 for failed ones."""
+        reward = np.where(failed[:, None], np.float32(0.0), outcome - self._potential[match].sum(axis=2))
+        self._potential[match] = 0.0
+        self._matches += int((~failed).sum())
+        self._decided += int((np.abs(outcome[~failed]).max(axis=1) > 0).sum()) if (~failed).any() else 0
+        return reward.astype(np.float32)
+
+    def report(self) -> dict[str, float]:
+        """Since the last call: how much a decision was paid for each component, and the share of matches won."""
+        figures = {
+            f"reward/{name}": paid / max(1, self._rows) for name, paid in zip(COMPONENTS, self._paid, strict=True)
+        }
+        figures["reward/outcome"] = self._decided / max(1, self._matches)
+        self._paid[:] = 0.0
+        self._rows = self._decided = self._matches = 0
+        return figures
+
+
+def _leads(pokemon: NDArray[np.float32], ids: NDArray[np.int16]) -> NDArray[np.float32]:
+    """`float32[k, 3]` by component: what the foe's team has lost, less what the own team has, in Pokémon."""
+    seen = pokemon[:, :, PokemonColumn.SEEN]
+    fainted = pokemon[:, :, PokemonColumn.FAINTED]
+    ill = (ids[:, :, PokemonId.STATUS] > 0) & (fainted == 0)
+    lost = np.stack((seen * (1.0 - pokemon[:, :, PokemonColumn.HP]), fainted, ill.astype(np.float32)), axis=-1)
+    by_side = lost.reshape(len(lost), 2, TEAM, len(COMPONENTS)).sum(axis=2)
+    leads: NDArray[np.float32] = by_side[:, 1] - by_side[:, 0]
+    return leads

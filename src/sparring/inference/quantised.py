@@ -1,0 +1,37 @@
+"""A policy's step with its linear layers in int8: less memory traffic for actors on a CPU, slightly other answers.
+
+Weights are rounded once when they change, activations row by row as they come (dynamic quantisation). Everything else
+(embeddings, attention, normalisation) stays in float32. What is played is recorded with the probabilities it was
+played with, so that learners correct for the difference.
+"""
+
+import copy
+import warnings
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from sparring.policy import Memory, Output
+
+
+class Int8Step:
+    """`module.step` in int8, to be called as `step` is; `refresh` after the module's weights changed."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self._module = module
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Takes the module's present weights."""
+        twin = copy.deepcopy(self._module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # its successor is a package of its own
+            self._rounded = torch.ao.quantization.quantize_dynamic(
+                twin, {nn.Linear, nn.LSTMCell}, dtype=torch.qint8, inplace=True
+            )
+
+    def __call__(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
+        """Answers k rows."""
+        output: Output = self._rounded.step(observation, legal, memory)
+        return output

@@ -1,0 +1,96 @@
+"""Rating a policy against built-in players, at once or in a thread of its own while training goes on."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from sparring.core import Adaptive, Game, GameSpec, Solvable
+from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.league import Score, built_in, evaluate
+from sparring.learn.checkpoint import Checkpoint
+from sparring.learn.config import EvaluationSettings
+
+_POLICY = "main"
+
+
+@dataclass(frozen=True)
+class Rated:
+    """A policy at rest and how it did."""
+
+    checkpoint: Checkpoint
+    scores: Mapping[str, Score]
+
+
+@dataclass(frozen=True)
+class Rater:
+    """Plays policies of one run against its built-in opponents, in arenas of their own."""
+
+    game: Game
+    settings: Any
+    spec: GameSpec
+    device: Device
+    evaluation: EvaluationSettings
+    matches: int
+    """The most matches to play at the same time."""
+    seed: int
+    least: float
+    """Actions less likely than this are left out."""
+
+    def player(self, policy: nn.Module, *, matches: int, seed: int) -> NetworkPlayer:
+        """`policy` as it is rated, with room for `matches` matches; the module belongs to the player from now on."""
+        engine = InferenceEngine(self.spec, slots=matches * self.spec.seats, device=self.device, seed=seed)
+        engine.add(_POLICY, policy)
+        return NetworkPlayer(engine, _POLICY, least=self.least, keep_policy=True)
+
+    def rate(
+        self, policy: Callable[[], nn.Module], *, update: int, standing: Mapping[str, int] | None
+    ) -> dict[str, Score]:
+        """A score against each opponent; `policy` makes a copy to play with, `standing` is a curriculum's."""
+        scores = {}
+        for number, name in enumerate(self.evaluation.opponents):
+            seed = self.seed + 1_000_003 * (number + 1) + update
+            arena = self.game.arena(self.settings, matches=min(self.evaluation.matches, self.matches), seed=seed)
+            try:
+                if standing is not None and isinstance(arena, Adaptive):
+                    arena.stand_at(standing)
+                player = self.player(policy(), matches=arena.matches, seed=seed)
+                opponent = built_in(self.game, self.spec, name, seed=seed)
+                scores[name] = evaluate(player, opponent, arena, matches=self.evaluation.matches)
+            finally:
+                arena.close()
+        return scores
+
+    def solve(self, policy: Callable[[], nn.Module]) -> dict[str, float]:
+        """Exact figures of a policy, where the game can be solved."""
+        if not isinstance(self.game, Solvable):
+            return {}
+        seat = lambda matches: self.player(policy(), matches=matches, seed=0)  # noqa: E731
+        return {"nash_conv": self.game.nash_conv(self.settings, seat)}
+
+
+class Background:
+    """One rating at a time in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rate")
+        self._coming: Future[Rated] | None = None
+
+    def begin(self, rating: Callable[[], Rated]) -> None:
+        """Starts `rating`; the one before must have been taken."""
+        if self._coming is not None:
+            raise RuntimeError("a rating is still to be taken")
+        self._coming = self._thread.submit(rating)
+
+    def take(self, *, wait: bool) -> Rated | None:
+        """The rating that was begun, if it is done or `wait` says to wait for it; None if there is none."""
+        if self._coming is None or not (wait or self._coming.done()):
+            return None
+        rated, self._coming = self._coming.result(), None
+        return rated
+
+    def close(self) -> None:
+        """Waits for the thread and ends it."""
+        self._thread.shutdown(wait=True)

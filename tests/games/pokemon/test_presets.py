@@ -1,0 +1,62 @@
+"""Every preset trains out of the box: a few updates of each, in small."""
+
+import math
+
+import pytest
+import torch
+
+from sparring.learn.config import load_config, preset_names
+from sparring.learn.training import Training
+
+QUICK = ["pokemon-gen1", "pokemon-doubles", "pokemon-gen1-rnad"]
+PRESETS = [f"pokemon-{name}{kind}" for name in ("gen1", "gen9", "gen1ou", "doubles", "vgc") for kind in ("", "-rnad")]
+SMALL = [
+    "matches=6", "learner.rows=150", "learner.batch=80", "threads=1", "network.width=32", "network.heads=2",
+    "evaluation.every=1", "evaluation.matches=2", "evaluation.opponents=[random]", "evaluation.background=false",
+]  # fmt: skip
+
+
+def updates(preset: str, *more: str) -> list[dict[str, float]]:
+    """The metrics of two updates; the weights must have moved and stayed finite."""
+    config, game = load_config(preset, [*SMALL, *more])
+    training = Training(config, game, say=lambda text: None)
+    try:
+        before = {name: weight.clone() for name, weight in training.algorithm.learner.policy.state_dict().items()}
+        metrics = [training.advance() for _ in range(2)]
+        after = training.algorithm.learner.policy.state_dict()
+    finally:
+        training.close()
+    assert any(not torch.equal(before[name], weight) for name, weight in after.items())
+    assert all(weight.isfinite().all() for weight in after.values())
+    return metrics
+
+
+def check(preset: str) -> None:
+    for metrics in updates(preset):
+        assert metrics["illegal_actions"] == metrics["failed_matches"] == 0
+        assert all(math.isfinite(value) for value in metrics.values())
+        assert metrics["gradient_norm"] > 0
+        assert {"reward/outcome", "reward/damage", "calibration_error", "policy_age"} <= set(metrics)
+        assert (metrics["reward/damage"] > 0) == ("rnad" not in preset)
+
+
+def test_all_presets_are_there() -> None:
+    assert set(PRESETS) <= set(preset_names())
+
+
+@pytest.mark.parametrize("preset", QUICK)
+def test_a_preset_trains(preset: str) -> None:
+    check(preset)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset not in QUICK])
+def test_every_other_preset_trains(preset: str) -> None:
+    check(preset)
+
+
+def test_it_trains_with_transformer_memory_and_int8_actors() -> None:
+    overrides = ["network.memory=transformer", "network.window=4", "learner.segment=8", "overlap=false"]
+    first, _ = updates("pokemon-gen1", *overrides)
+    assert first["clip_fraction"] < 0.5
+    updates("pokemon-gen1", "actor_dtype=int8")

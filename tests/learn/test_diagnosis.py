@@ -1,0 +1,157 @@
+"""Diagnosis: calibration by hand, ratings in the background, what to lower when memory runs out, whose NaN it is."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from sparring.core import RunError
+from sparring.learn.checkpoint import load_checkpoint
+from sparring.learn.config import validate_config
+from sparring.learn.diagnosis import value_calibration
+from sparring.learn.learner import NotFinite
+from sparring.learn.limits import lower_if_too_large
+from sparring.learn.magnet import Magnet, MagnetSettings
+from sparring.learn.ppo import Ppo, PpoSettings
+from sparring.learn.rnad import Rnad, RnadSettings
+from sparring.learn.run import RunFolder
+from sparring.learn.training import train
+from tests import poker
+
+TINY = {
+    "game": "kuhn",
+    "network": {"width": 8},
+    "learner": {"kind": "ppo", "rows": 64, "batch": 64, "epochs": 1},
+    "decisions": 700,
+    "matches": 16,
+    "threads": 1,
+    "evaluation": {"every": 2, "matches": 20},
+}
+
+
+def rows_like(value, reward):
+    """Episodes of one row each."""
+    episodes = poker.collect(len(value), name="kuhn")
+    count = len(value)
+    return dataclasses.replace(
+        episodes,
+        lengths=np.ones(count, np.int32),
+        last_value=np.zeros(count, np.float32),
+        value=np.array(value, np.float32),
+        reward=np.array(reward, np.float32),
+    )
+
+
+def test_calibration_compares_expected_and_real_gains_among_rows_of_like_expectation():
+    """Twenty rows that expect 1 and get 0.5 on average, twenty that expect -1 and get just that."""
+    value = [1.0] * 20 + [-1.0] * 20
+    reward = [2.0, -1.0] * 10 + [-1.0] * 20
+    found = value_calibration(rows_like(value, reward))
+    assert found == pytest.approx({"value_bias": 0.25, "calibration_error": 0.25})
+
+
+def test_errors_that_cancel_over_all_rows_still_count_in_their_groups():
+    found = value_calibration(rows_like([1.0] * 20 + [-1.0] * 20, [0.0] * 40))
+    assert found == pytest.approx({"value_bias": 0.0, "calibration_error": 1.0})
+
+
+def test_every_update_logs_calibration_age_and_illegal_actions(tmp_path):
+    config, game = validate_config({**TINY, "decisions": 60, "evaluation": {"every": 0, "matches": 10}}, where="test")
+    train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
+    line = json.loads((tmp_path / "r" / "metrics.jsonl").read_text().splitlines()[-1])
+    wanted = {"entropy", "kl", "clip_fraction", "explained_variance", "gradient_norm", "decisions_per_second"}
+    wanted |= {"value_bias", "calibration_error", "policy_age", "illegal_actions", "share/learn", "share/forward"}
+    assert wanted <= set(line)
+
+
+def test_a_rating_in_the_background_is_logged_later_with_the_update_it_is_of(tmp_path):
+    evaluation = {**TINY["evaluation"], "background": True}
+    config, game = validate_config({**TINY, "evaluation": evaluation}, where="test")
+    train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
+    lines = [json.loads(line) for line in (tmp_path / "r" / "metrics.jsonl").read_text().splitlines()]
+    rated = [line for line in lines if "win_rate/random" in line]
+    assert len(rated) >= 2
+    for line in rated:
+        assert line["rated_update"] % 2 == 0
+        assert line["update"] >= line["rated_update"]
+        assert 0 <= line["win_rate/random"] <= 1
+    assert load_checkpoint(tmp_path / "r" / "best").about["win_rates"]
+
+
+def test_what_the_background_rates_does_not_change_while_training_goes_on():
+    run = poker.training(**{**TINY, "evaluation": {"every": 1, "matches": 20, "background": True}})
+
+    saved = []
+
+    class Folder:
+        def save_best(self, checkpoint):
+            saved.append({name: weight.clone() for name, weight in checkpoint.weights.items()})
+
+    try:
+        run.advance()
+        then = {name: weight.clone() for name, weight in run.algorithm.learner.policy.state_dict().items()}
+        run.judge(Folder())
+        run.advance()
+        run.judge(Folder(), last=True)
+    finally:
+        run.close()
+    for name, weight in saved[0].items():
+        assert torch.equal(weight, then[name])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:119] DefaultCPUAllocator: can't allocate memory: you tried"),
+    ],
+)
+def test_out_of_memory_names_the_setting_to_lower(monkeypatch, error):
+    run = poker.training(**TINY)
+
+    def fails(*arguments, **named):
+        raise error
+
+    monkeypatch.setattr(run.algorithm.learner, "update", fails)
+    with pytest.raises(RunError, match=r"out of memory while learning: lower learner.batch or the size of the network"):
+        run.advance()
+    monkeypatch.setattr(run.collector, "collect", fails)
+    with pytest.raises(RunError, match=r"out of memory while playing: lower matches or learner.rows"):
+        run.advance()
+
+
+def test_other_errors_are_left_as_they_are():
+    with pytest.raises(RuntimeError, match="shapes"), lower_if_too_large("learning", "batch"):
+        raise RuntimeError("shapes cannot be multiplied")
+
+
+def learner_of(kind, network):
+    if kind == "ppo":
+        return Ppo(network, PpoSettings(), device=poker.CPU, seed=0)
+    if kind == "magnet":
+        return Magnet(network, MagnetSettings(), device=poker.CPU, seed=0)
+    return Rnad(network, RnadSettings(), device=poker.CPU)
+
+
+@pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad"])
+def test_a_nan_in_an_observation_is_named_and_changes_nothing(kind):
+    episodes, network = poker.collect(100), poker.policy()
+    episodes.observation["state"][7, 0] = np.nan
+    before = {name: weight.clone() for name, weight in network.state_dict().items()}
+    with pytest.raises(NotFinite, match="observation.state is not finite") as caught:
+        learner_of(kind, network).update(episodes, progress=0)
+    assert caught.value.batch["observation.state"].isnan().any()
+    assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
+
+
+@pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad"])
+def test_a_nan_in_a_gradient_is_named_by_its_weight_and_changes_nothing(kind):
+    episodes, network = poker.collect(100), poker.policy()
+    before = {name: weight.clone() for name, weight in network.state_dict().items()}
+    network.head.value[0].weight.register_hook(lambda gradient: gradient * float("nan"))
+    with pytest.raises(NotFinite, match=r"gradient of head.value.0.weight is not finite"):
+        learner_of(kind, network).update(episodes, progress=0)
+    assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
