@@ -290,15 +290,15 @@ class _Group:
         """One step of every match of the group: physics, rewards, ends, new matches, observations."""
         settings = self.settings
         actions = self._action[self._row_match, self._row_seat]
-        advance(
+        stepped = advance(
             self._simulators,
             self._arena._controls,
             actions.tolist(),
             ticks=settings.tick_skip,
             delay=settings.action_delay,
         )
+        readings = read(stepped)
         self._cars, self._before = self._before, self._cars
-        readings = read(self._simulators)
         self._ball = readings.ball
         self._cars[self._row_match, self._row_seat] = readings.cars
         count_down(self._pads, readings.pads, self._simulators, ticks=settings.tick_skip)
@@ -350,7 +350,8 @@ class _Group:
         self.rows += rows
         self.paid_rows += rows
         cars = self._cars[self._row_match, self._row_seat]
-        speeds = np.sqrt((cars[:, field.VELOCITY] ** 2).sum(axis=1))
+        velocity = cars[:, field.VELOCITY]
+        speeds = np.sqrt(np.einsum("rk,rk->r", velocity, velocity))
         self.play[:5] += (
             rows,
             cars[:, field.TOUCHED].sum(),

@@ -116,8 +116,8 @@ def ball_to_goal(step: Transition) -> Floats:
     """Speed of the ball towards the opponents' goal, as a share of its top speed."""
     position, velocity = step.ball[:, field.BALL_POSITION], step.ball[:, field.BALL_VELOCITY]
     to_orange, to_blue = field.ORANGE_GOAL - position, field.BLUE_GOAL - position
-    blue = (velocity * to_orange).sum(axis=1) / np.maximum(_length(to_orange), 1e-3)
-    orange = (velocity * to_blue).sum(axis=1) / np.maximum(_length(to_blue), 1e-3)
+    blue = _along(velocity, to_orange) / np.maximum(_length(to_orange), 1e-3)
+    orange = _along(velocity, to_blue) / np.maximum(_length(to_blue), 1e-3)
     seats = len(step.sign)
     both = np.stack([blue, orange], axis=1).repeat(seats // 2, axis=1)
     return both / field.BALL_TOP_SPEED
@@ -125,14 +125,12 @@ def ball_to_goal(step: Transition) -> Floats:
 
 def speed_to_ball(step: Transition) -> Floats:
     """Speed of the car towards the ball, as a share of its top speed."""
-    towards: Floats = (step.cars[..., field.VELOCITY] * step.to_ball).sum(axis=-1)
-    return step.driving * towards / field.CAR_TOP_SPEED
+    return step.driving * _along(step.cars[..., field.VELOCITY], step.to_ball) / field.CAR_TOP_SPEED
 
 
 def face_ball(step: Transition) -> Floats:
     """Cosine of the angle between the car's nose and the ball."""
-    cosine: Floats = (step.cars[..., field.FORWARD] * step.to_ball).sum(axis=-1)
-    return step.driving * cosine
+    return step.driving * _along(step.cars[..., field.FORWARD], step.to_ball)
 
 
 def boost_kept(step: Transition) -> Floats:
@@ -203,8 +201,14 @@ def mix(paid: Floats, present: NDArray[np.bool_], *, team_spirit: float, zero_su
     return (mixed.reshape(m, seats) * present).astype(np.float32)
 
 
+def _along(vectors: Floats, others: Floats) -> Floats:
+    """Dot products of `float32[..., 3]` vectors."""
+    products: Floats = np.einsum("...k,...k->...", vectors, others)
+    return products
+
+
 def _length(vectors: Floats) -> Floats:
-    lengths: Floats = np.sqrt((vectors * vectors).sum(axis=-1))
+    lengths: Floats = np.sqrt(_along(vectors, vectors))
     return lengths
 
 
