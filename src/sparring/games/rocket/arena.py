@@ -299,7 +299,7 @@ class _Group:
         )
         readings = read(stepped)
         self._cars, self._before = self._before, self._cars
-        self._ball = readings.ball
+        self._ball, ball_before = readings.ball, self._ball
         self._cars[self._row_match, self._row_seat] = readings.cars
         count_down(self._pads, readings.pads, self._simulators, ticks=settings.tick_skip)
         self._last[self._row_match, self._row_seat] = self._arena._table[actions]
@@ -307,7 +307,7 @@ class _Group:
         goals = readings.score - self._score
         self._score = readings.score
         failed = self._find_broken()
-        self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32))
+        self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32), ball_before)
         verdict = self._referee.judge(settings, goals, self._touched, seconds=settings.tick_skip / field.TICKS)
         ended = np.flatnonzero(verdict.over | failed)
         self._close(ended, failed)
@@ -328,7 +328,7 @@ class _Group:
         touched: NDArray[np.bool_] = np.logical_or.reduce(cars, axis=2)
         return touched
 
-    def _pay(self, scored: NDArray[np.int32]) -> None:
+    def _pay(self, scored: NDArray[np.int32], ball_before: NDArray[np.float32]) -> None:
         """Rewards of the step, and what the reports count."""
         rewards = self.settings.rewards
         weights = rewards.weights(self._arena.rows)
@@ -336,6 +336,7 @@ class _Group:
             cars=self._cars,
             cars_before=self._before,
             ball=self._ball,
+            ball_before=ball_before,
             present=self._present,
             scored=scored,
             last_team=self._referee.last_team,

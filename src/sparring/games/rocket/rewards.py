@@ -28,6 +28,8 @@ class Transition:
     """`float32[m, seats, 34]`"""
     ball: Floats
     """`float32[m, 9]` after the step."""
+    ball_before: Floats
+    """`float32[m, 9]`"""
     present: NDArray[np.bool_]
     """`bool[m, seats]` which seats have a car in this match."""
     scored: NDArray[np.int32]
@@ -79,6 +81,13 @@ def concede(step: Transition) -> Floats:
 def touch(step: Transition) -> Floats:
     """1 for a touch of the ball."""
     return step.touched.astype(np.float32)
+
+
+def hit(step: Transition) -> Floats:
+    """For a touch: how much the ball's velocity changed, as a share of its top speed. Pinning it pays little."""
+    change = _length(step.ball[:, field.BALL_VELOCITY] - step.ball_before[:, field.BALL_VELOCITY])
+    paid: Floats = step.touched * (change / np.float32(field.BALL_TOP_SPEED))[:, None]
+    return paid
 
 
 def air_touch(step: Transition) -> Floats:
@@ -152,6 +161,7 @@ EVENTS: Mapping[str, Callable[[Transition], Floats]] = {
     "goal": goal,
     "concede": concede,
     "touch": touch,
+    "hit": hit,
     "air_touch": air_touch,
     "boost_gained": boost_gained,
     "demo": demo,
