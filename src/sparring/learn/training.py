@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from sparring.core import Adaptive, Arena, Array, Episodes, Game, GameSpec, InputError, Resumable, Solvable
+from sparring.core import Adaptive, Arena, Array, Episodes, Game, GameSpec, InputError, Resumable, Solvable, Watchable
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import Score, built_in, evaluate
@@ -64,6 +64,7 @@ def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[
         scores = training.rate() if finished else {}
         if finished:
             training.keep_best(folder, scores)
+            training.show(folder)
     return Outcome(training.update, training.decisions, finished, scores)
 
 
@@ -79,6 +80,7 @@ def _advance_to_the_end(training: "Training", config: TrainConfig, folder: RunFo
                 scores = training.rate()
                 values |= {f"win_rate/{name}": score.rate for name, score in scores.items()} | training.solve()
                 training.keep_best(folder, scores)
+                training.show(folder)
             training.adapt(values)
             metrics.write(training.update, values)
             if training.update % config.checkpoint.every == 0:
@@ -214,6 +216,23 @@ class Training:
                 finally:
                     arena.close()
         return scores
+
+    def show(self, folder: RunFolder) -> None:
+        """Lets the game keep the best of some matches against the last of the built-in opponents."""
+        if not isinstance(self._game, Watchable):
+            return
+        rival = self._config.evaluation.opponents[-1]
+        seed = self._config.seed + 11_000_003 * self.update
+        with self._stages.time("evaluate"):
+            arena = self._game.arena(self._settings, matches=1, seed=seed)
+            if isinstance(arena, Adaptive) and isinstance(self.arena, Adaptive):
+                arena.stand_at(self.arena.standing())
+            players = self._rated_player(1, seed=seed), built_in(self._game, self.spec, rival, seed=seed)
+            names = self._config.game, rival
+            try:
+                self._game.keep_matches(arena, players, folder.path / "matches", names=names, update=self.update)
+            finally:
+                arena.close()
 
     def solve(self) -> dict[str, float]:
         """Exact figures of the present policy, where the game can be solved."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import action_table
-from sparring.games.rocket.curriculum import Curriculum
+from sparring.games.rocket.curriculum import Curriculum, elo
 from sparring.games.rocket.observation import observation_fields, observe
 from sparring.games.rocket.referee import Referee
 from sparring.games.rocket.rewards import Transition, components, mix
@@ -71,6 +71,7 @@ class RocketArena:
         self._spec = rocket_spec(settings)
         self._settings = settings
         self._curriculum = Curriculum(settings.curriculum, settings.stage)
+        self._elo: float | None = None
         staged = settings.at(settings.stage)
         self._table = action_table(settings.actions)
         self._controls = prebuilt_controls(self._table)
@@ -134,15 +135,21 @@ class RocketArena:
         return self._groups[int(self._group_of[match])].look(match)
 
     def report(self) -> dict[str, float]:
-        """Since the last call: `reward/COMPONENT` a row, `play/...` how it was played; the stage of a curriculum."""
+        """Since the last call: `reward/COMPONENT` a row, `play/...` how it was played; the last Elo; the stage."""
         metrics = {f"reward/{name}": paid for name, paid in self.reward_report().items()}
         metrics |= {f"play/{name}": value for name, value in self.play_report().items()}
+        if self._elo is not None:
+            metrics["elo"] = self._elo
         return metrics | ({"stage": float(self._curriculum.stage)} if self._settings.curriculum else {})
 
     def adapt(self, measures: Mapping[str, float]) -> str | None:
         """Goes to the next stage of the curriculum when `measures` say so."""
+        measures = {name: value for name, value in measures.items() if name != "elo"}  # that of an earlier update
         if "play/touches_a_minute" in measures:
-            measures = {**measures, "touch_rate": measures["play/touches_a_minute"]}
+            measures["touch_rate"] = measures["play/touches_a_minute"]
+        rating = elo(measures)
+        if rating is not None:
+            self._elo = measures["elo"] = rating
         if not self._curriculum.observe(measures):
             return None
         self._play_stage()
