@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -118,8 +119,11 @@ class RocketArena:
                 f" is not in 0..{self._spec.actions - 1}"
             )
         owners = self._group_of[decisions.match]
-        for number in np.unique(owners):
-            rows = owners == number
+        if len(owners) == 0 or (owners == owners[0]).all():  # as it came from `wait`
+            parts = [(owners[0], slice(None))] if len(owners) else []
+        else:
+            parts = [(number, owners == number) for number in np.unique(owners)]
+        for number, rows in parts:
             group = self._groups[number]
             if group.answer(decisions.match[rows], decisions.seat[rows], actions[rows]):
                 self._go(group)
@@ -357,19 +361,12 @@ class _Group:
         rows = len(self._row_match)
         self.rows += rows
         self.paid_rows += rows
-        cars = self._cars[self._row_match, self._row_seat]
-        velocity = cars[:, field.VELOCITY]
-        speeds = np.sqrt(np.einsum("rk,rk->r", velocity, velocity))
-        self.play[:5] += (
-            rows,
-            cars[:, field.TOUCHED].sum(),
-            speeds.sum(),
-            (cars[:, field.ON_GROUND] == 0).sum(),
-            cars[:, field.BOOST].sum(),
-        )
+        _tally(self._cars, self._row_match, self._row_seat, self.play)
 
     def _find_broken(self) -> NDArray[np.bool_]:
         """`bool[n]`: matches whose state is no longer finite; each is named in the log and set to rest."""
+        if np.isfinite(self._cars.sum() + self._ball.sum()):
+            return np.zeros(len(self._ball), np.bool_)
         broken: NDArray[np.bool_] = ~np.isfinite(self._cars.sum(axis=(1, 2)) + self._ball.sum(axis=1))
         for index in np.flatnonzero(broken).tolist():
             log.error("match %d broke off: %s", self._slots.start + index, self._name_broken(index))
@@ -393,6 +390,9 @@ class _Group:
     def _close(self, ended: NDArray[np.intp], failed: NDArray[np.bool_]) -> None:
         """Results of matches that ended."""
         seats = self._present.shape[1]
+        if len(ended) == 0:
+            self._results = Results.none(seats)
+            return
         sign = np.where(np.arange(seats) < seats // 2, 1, -1)
         winner = np.where(failed[ended], 0, self._referee.winner[ended])
         present = self._present[ended]
@@ -468,3 +468,21 @@ class _Group:
             row_match=self._row_match,
             row_seat=self._row_seat,
         )
+
+
+@numba.njit(cache=True, nogil=True)
+def _tally(
+    cars: NDArray[np.float32], row_match: NDArray[np.int32], row_seat: NDArray[np.int32], play: NDArray[np.float64]
+) -> None:
+    """Adds a step to `play`: rows, touches, speeds, cars in the air, boost."""
+    play[0] += len(row_match)
+    for row in range(len(row_match)):
+        car = cars[row_match[row], row_seat[row]]
+        x, y, z = car[9], car[10], car[11]
+        play[1] += car[29]
+        play[2] += np.sqrt(x * x + y * y + z * z)
+        play[3] += car[17] == 0
+        play[4] += car[15]
+
+
+assert (field.VELOCITY.start, field.BOOST, field.ON_GROUND, field.TOUCHED) == (9, 15, 17, 29), "as `_tally` reads them"

@@ -17,6 +17,9 @@ from sparring.games.rocket import field
 
 Floats = Array
 
+_GOALS = np.stack([field.ORANGE_GOAL, field.BLUE_GOAL])
+"""`float32[2, 3]` what blue and orange shoot at."""
+
 
 @dataclass
 class Transition:
@@ -123,13 +126,9 @@ def shot(step: Transition) -> Floats:
 
 def ball_to_goal(step: Transition) -> Floats:
     """Speed of the ball towards the opponents' goal, as a share of its top speed."""
-    position, velocity = step.ball[:, field.BALL_POSITION], step.ball[:, field.BALL_VELOCITY]
-    to_orange, to_blue = field.ORANGE_GOAL - position, field.BLUE_GOAL - position
-    blue = _along(velocity, to_orange) / np.maximum(_length(to_orange), 1e-3)
-    orange = _along(velocity, to_blue) / np.maximum(_length(to_blue), 1e-3)
-    seats = len(step.sign)
-    both = np.stack([blue, orange], axis=1).repeat(seats // 2, axis=1)
-    return both / field.BALL_TOP_SPEED
+    offset = _GOALS - step.ball[:, None, field.BALL_POSITION]
+    towards = _along(step.ball[:, None, field.BALL_VELOCITY], offset) / np.maximum(_length(offset), 1e-3)
+    return (towards / np.float32(field.BALL_TOP_SPEED)).repeat(len(step.sign) // 2, axis=1)
 
 
 def speed_to_ball(step: Transition) -> Floats:
