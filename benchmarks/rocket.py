@@ -2,26 +2,36 @@
 
     python benchmarks/rocket.py [--quick] [--ppo]
 
-An agent-step is one car's decision: 8 ticks of physics, observation, reward, end of match. Everything runs on one core
-but PPO, which takes two. RLGym needs numpy < 2, so it gets its own venv under the cache folder, made on the first run.
-Sides take turns, the best of each counts, and one-core figures are by CPU second: a busy machine does not decide.
+An agent-step is one car's decision: 8 ticks of physics, observation, reward, end of match. Arena figures are of one
+core and by CPU second, so that a busy machine does not decide; sides take turns and the best of each counts.
+
+PPO is timed by the clock on two cores, collecting and learning together, in 1v1 with RLGym's observation, its 90
+actions and the same ends of matches, actor and critic of 256x3 each, in single precision: 20,000 rows an update, with
+one pass over them (rlgym-learn's default) and with three. Passes are equal on both sides; a pass is one gradient step
+for rlgym-learn and three for ours. With an LSTM ours is still compared with rlgym-learn without: it has none.
+
+RLGym needs numpy < 2, so it gets its own venv under the cache folder, made on the first run.
 """
 
 import argparse
 import json
 import os
 import pty
-import resource
 import subprocess
 import sys
 import tempfile
-from time import process_time
+from collections import deque
+from time import perf_counter, process_time
 
 MODES = ("1v1", "2v2", "3v3")
 MATCHES = 48
+STEPS = 150
+"""Of a match in which nobody touches the ball (10 s), as in most at random. Physics costs half as much again at a
+match's end as at its start, when cars lie on walls and roofs, so figures are of whole matches."""
 PEER = ("rlgym-rocket-league[sim]==2.0.1", "rocketsim==2.2.1", "numpy<2", "pydantic>=2.13", "wandb")
 LEARN = ("rlgym-learn==1.0.5", "rlgym-learn-algos==0.2.6")
-ROWS, EPOCHS = 20_000, 3
+ROWS = 20_000
+PASSES = (1, 3)
 
 
 def main() -> None:
@@ -31,29 +41,31 @@ def main() -> None:
     parser.add_argument("--peer", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer and options.peer[0] == "ppo":
-        rlgym_learn(int(options.peer[1]))
+        rlgym_learn(*(int(part) for part in options.peer[1].split(",")))
         return
     if options.peer:
         print(rlgym_speed(options.peer[0], float(options.peer[1])))
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     python = peer_python()
-    seconds, rounds = (0.7, 2) if options.quick else (2.0, 5)
+    steps, seconds, rounds = (STEPS, 0.7, 2) if options.quick else (2 * STEPS, 2.0, 5)
     figures = []
     for mode in MODES:
         ours, bare, peer = arena_player(mode), physics_player(mode), 0.0
         best_ours = best_bare = 0.0
         for _ in range(rounds):
-            best_bare = max(best_bare, bare(seconds))
-            best_ours = max(best_ours, ours(seconds))
+            best_bare = max(best_bare, bare(steps))
+            best_ours = max(best_ours, ours(steps))
             peer = max(peer, run_peer(python, mode, seconds))
         figures.append(figure(f"arena {mode}", best_ours, "agent-steps/CPU-s", "rlgym 2.0.1", peer))
         figures.append(figure(f"arena {mode}", best_ours, "agent-steps/CPU-s", "bare RocketSim", best_bare, limit=True))
     if options.ppo:
-        peer = rlgym_learn_speed(python)
-        for memory in ("none", "lstm"):
-            name = f"PPO 1v1 256x3{' with LSTM' if memory == 'lstm' else ''}"
-            figures.append(figure(name, ppo_speed(memory), "agent-steps/CPU-s", "rlgym-learn 1.0.5", peer))
+        for passes in PASSES:
+            peer = max(rlgym_learn_speed(python, passes) for _ in range(2))
+            for memory in ("none", "lstm"):
+                name = f"PPO 1v1 256x3{' LSTM' if memory == 'lstm' else ''}, passes: {passes}"
+                speed = max(ppo_speed(memory, passes, stepping=stepping) for stepping in (0, 1))
+                figures.append(figure(name, speed, "agent-steps/s", "rlgym-learn 1.0.5", peer))
     show(figures)
 
 
@@ -83,20 +95,20 @@ def arena_player(mode: str):
     arena = RocketArena(RocketSettings(modes=[mode], room=TEAM_SIZE[mode]), matches=MATCHES, seed=0)
     rng = np.random.default_rng(0)
 
-    def play(seconds: float) -> float:
+    def play(steps: int) -> float:
         rows, start = 0, process_time()
-        while process_time() - start < seconds:
+        for _ in range(steps):
             decisions, _ = arena.wait()
             arena.act(decisions, rng.integers(90, size=len(decisions), dtype=np.int32))
             rows += len(decisions)
         return rows / (process_time() - start)
 
-    play(0.5)
+    play(STEPS)
     return play
 
 
 def physics_player(mode: str):
-    """The limit: the same fields, stepped with random controls, and nothing read."""
+    """The limit: the same fields, stepped with random controls, kickoffs as often, and nothing read."""
     import numpy as np
 
     from sparring.games.rocket.actions import action_table
@@ -108,17 +120,16 @@ def physics_player(mode: str):
     cars = sum(len(simulator.cars) for simulator in simulators)
     rng = np.random.default_rng(0)
 
-    def play(seconds: float) -> float:
-        steps = 0
-        for number, simulator in enumerate(simulators):
-            simulator.kickoff(number)
+    def play(steps: int) -> float:
         start = process_time()
-        while process_time() - start < seconds:
-            advance(simulators, controls, rng.integers(90, size=cars).tolist(), ticks=8, delay=1)
-            steps += cars
-        return steps / (process_time() - start)
+        for step in range(steps):
+            if step % STEPS == 0:
+                for number, simulator in enumerate(simulators):
+                    simulator.kickoff(number)
+            deque(advance(simulators, controls, rng.integers(90, size=cars).tolist(), ticks=8, delay=1), maxlen=0)
+        return steps * cars / (process_time() - start)
 
-    play(0.5)
+    play(10)
     return play
 
 
@@ -145,52 +156,63 @@ def peer_python() -> str:
     return str(python)
 
 
-def ppo_speed(memory: str, updates: int = 3) -> float:
-    """Collecting and learning together: 20k rows an update, 3 passes, actor and critic of 256x3 each."""
-    import torch
+def ppo_speed(memory: str, passes: int, *, stepping: int, updates: int = 6) -> float:
+    """Agent-steps a second: the next rows are collected while the last are learned from.
 
+    The arena steps in `stepping` threads of its own. The first update is not timed: it waits for the first rows.
+    """
     from sparring.learn.config import validate_config
     from sparring.learn.training import Training
 
-    torch.set_num_threads(1)
+    learner = {"kind": "ppo", "rows": ROWS, "epochs": passes, "batch": 8192, "cut": 64, "stop_kl": 10.0}
     config, game = validate_config(
         {
             "game": "rocket",
-            "settings": {"observation": "rlgym"},
+            "settings": {"observation": "rlgym", "threads": stepping},
             "network": {"width": 256, "layers": 3, "memory": memory},
-            "learner": {"kind": "ppo", "rows": ROWS, "epochs": EPOCHS, "batch": 8192, "cut": 128, "stop_kl": 10.0},
-            "matches": 96,
-            "threads": 1,
+            "learner": learner,
+            "matches": 128,
+            "overlap": True,
         },
         where="benchmark",
     )
+    torch_threads(1)
     training = Training(config, game, say=lambda text: print(text, file=sys.stderr))
-    best = 0.0
+    training.advance()
+    rows, start = training.decisions, perf_counter()
     for _ in range(updates):
-        rows, start = training.decisions, process_time()
         training.advance()
-        best = max(best, (training.decisions - rows) / (process_time() - start))
+    speed = (training.decisions - rows) / (perf_counter() - start)
     training.close()
-    return best
+    print(f"ours, {memory}, passes {passes}, stepping threads {stepping}: {speed:,.0f}", file=sys.stderr)
+    return speed
 
 
-def rlgym_learn_speed(python: str) -> float:
-    """Agent-steps by CPU second, all its processes together; what starting up costs is subtracted."""
+def torch_threads(count: int) -> None:
+    import torch
+
+    torch.set_num_threads(count)
+
+
+def rlgym_learn_speed(python: str, passes: int) -> float:
+    """Agent-steps a second; what starting up costs is subtracted."""
     spent = []
-    for steps in (ROWS, 3 * ROWS):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for steps in (ROWS, 5 * ROWS):
         with tempfile.TemporaryDirectory() as folder:
-            command = [python, os.path.abspath(__file__), "--peer", "ppo", str(steps)]
+            command = [python, os.path.abspath(__file__), "--peer", "ppo", f"{steps},{passes}"]
             _, terminal = pty.openpty()  # it reads keys, and stops without a terminal
-            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stdin=terminal)
+            start = perf_counter()
+            environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stdin=terminal, env=environment)
+            spent.append(perf_counter() - start)
             os.close(terminal)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return 2 * ROWS / (spent[1] - spent[0])
+    speed = 4 * ROWS / (spent[1] - spent[0])
+    print(f"rlgym-learn, passes {passes}: {speed:,.0f}", file=sys.stderr)
+    return speed
 
 
-def rlgym_learn(steps: int) -> None:
-    """PPO as rlgym-learn runs it, on two processes of environments."""
+def rlgym_learn(steps: int, passes: int) -> None:
+    """PPO as rlgym-learn runs it: two processes of environments, torch on two threads while they wait."""
     import numpy as np
     import torch
     from rlgym_learn import (
@@ -214,7 +236,7 @@ def rlgym_learn(steps: int) -> None:
         PPOLearnerConfigModel,
     )
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(2)
     space = PyAnySerdeType.TUPLE((PyAnySerdeType.STRING(), PyAnySerdeType.INT()))
     serde = SerdeTypesModel(
         agent_id_serde_type=PyAnySerdeType.STRING(),
@@ -227,7 +249,7 @@ def rlgym_learn(steps: int) -> None:
     controller = PPOAgentControllerConfigModel(
         timesteps_per_iteration=ROWS,
         save_every_ts=10**9,
-        learner_config=PPOLearnerConfigModel(n_epochs=EPOCHS, batch_size=ROWS, n_minibatches=6, device="cpu"),
+        learner_config=PPOLearnerConfigModel(n_epochs=passes, batch_size=ROWS, n_minibatches=6, device="cpu"),
         experience_buffer_config=ExperienceBufferConfigModel(
             max_size=ROWS, device="cpu", trajectory_processor_config=GAETrajectoryProcessorConfigModel()
         ),

@@ -10,7 +10,7 @@ from sparring.core.decisions import Answers, Array, Decisions, Results
 from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
 from sparring.core.episodes import Episodes
 from sparring.core.errors import InputError, RunError
-from sparring.core.game import Game, Installable, Solvable, game_names, load_game
+from sparring.core.game import Game, Installable, Solvable, Watchable, game_names, load_game
 from sparring.core.model import ForwardModel
 from sparring.core.player import Player, RandomPlayer
 from sparring.core.spec import Field, GameSpec
@@ -37,6 +37,7 @@ __all__ = [
     "Resumable",
     "RunError",
     "Solvable",
+    "Watchable",
     "check_arena",
     "drop_unlikely",
     "entropy",

@@ -79,6 +79,17 @@ class Solvable(Protocol):
         ...
 
 
+@runtime_checkable
+class Watchable(Protocol):
+    """A game whose matches can be shown; the training loop keeps the best of a run."""
+
+    def keep_matches(
+        self, arena: Any, players: tuple[Player, Player], folder: Path, *, names: tuple[str, str], update: int
+    ) -> None:
+        """Plays some matches between `players` on a fresh `arena` of one and keeps the run's best in `folder`."""
+        ...
+
+
 def game_names() -> list[str]:
     """Names of all installed games, sorted."""
     return sorted(point.name for point in entry_points(group=ENTRY_POINTS))

@@ -27,7 +27,7 @@ class Int8Step:
         twin = copy.deepcopy(self._module)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # its successor is a package of its own
-            self._rounded = torch.ao.quantization.quantize_dynamic(
+            self._rounded = torch.ao.quantization.quantize_dynamic(  # type: ignore[no-untyped-call]
                 twin, {nn.Linear, nn.LSTMCell}, dtype=torch.qint8, inplace=True
             )
 

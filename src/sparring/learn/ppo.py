@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from sparring.core import Episodes, entropy, masked_log_softmax
 from sparring.inference import Device
 from sparring.learn.batches import Batch, batches
+from sparring.learn.learner import NotFinite
 from sparring.learn.optimiser import Optimiser
 from sparring.learn.returns import generalised_advantages
 from sparring.policy import Absorbing, Output, value_error
@@ -84,6 +85,8 @@ class Ppo:
             settings.trace,
         )
         scaled = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        if not np.isfinite(scaled).all():
+            self._blame_observation(episodes)
         seen: list[dict[str, float]] = []
         epochs = 0
         for _ in range(settings.epochs):
@@ -105,6 +108,13 @@ class Ppo:
             "explained_variance": 1 - float(np.var(target - episodes.value)) / spread if spread > 0 else 0.0,
         }
         return metrics
+
+    def _blame_observation(self, episodes: Episodes) -> None:
+        """Raises `NotFinite` if an observation is to blame: its value has spoiled every advantage by now."""
+        seen = {f"observation.{name}": self._device.tensor(rows) for name, rows in episodes.observation.items()}
+        for name, rows in seen.items():
+            if not torch.isfinite(rows).all():
+                raise NotFinite(name, seen)
 
     def _learn(
         self,

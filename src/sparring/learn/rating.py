@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from sparring.core import Adaptive, Game, GameSpec, Solvable
+from sparring.core import Adaptive, Game, GameSpec, Solvable, Watchable
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import Score, built_in, evaluate
 from sparring.learn.checkpoint import Checkpoint
@@ -62,6 +63,22 @@ class Rater:
             finally:
                 arena.close()
         return scores
+
+    def show(
+        self, policy: Callable[[], nn.Module], folder: Path, *, update: int, standing: Mapping[str, int] | None
+    ) -> None:
+        """Lets the game keep the best of some matches against the last of the opponents in `folder`."""
+        if not isinstance(self.game, Watchable):
+            return
+        rival, seed = self.evaluation.opponents[-1], self.seed + 11_000_003 * update
+        arena = self.game.arena(self.settings, matches=1, seed=seed)
+        try:
+            if standing is not None and isinstance(arena, Adaptive):
+                arena.stand_at(standing)
+            players = self.player(policy(), matches=1, seed=seed), built_in(self.game, self.spec, rival, seed=seed)
+            self.game.keep_matches(arena, players, folder, names=(self.game.name, rival), update=update)
+        finally:
+            arena.close()
 
     def solve(self, policy: Callable[[], nn.Module]) -> dict[str, float]:
         """Exact figures of a policy, where the game can be solved."""

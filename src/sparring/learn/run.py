@@ -5,6 +5,7 @@ environment.json   versions and machine
 metrics.jsonl      one line an update; the same under tensorboard/
 checkpoints/N/     the policy after update N, the newest few
 best/              the policy with the best evaluation so far
+matches/           matches worth seeing, where the game can show them
 resume/N/          what a continuation needs: learner, random states, matches in play
 """
 

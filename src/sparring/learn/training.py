@@ -69,6 +69,7 @@ def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[
         scores = training.rate() if finished else {}
         if finished:
             training.keep_best(folder, Rated(training.checkpoint(scores), scores))
+            training.show(folder)
     return Outcome(training.update, training.decisions, finished, scores)
 
 
@@ -221,6 +222,8 @@ class Training:
         """
         every = self._config.evaluation.every
         due = bool(every) and not last and self.update % every == 0
+        if due:
+            self.show(folder)
         if self._background is None:
             if not due:
                 return {}
@@ -252,6 +255,16 @@ class Training:
         with self._stages.time("evaluate"):
             return self._rater.rate(
                 lambda: self._copy_policy(self._deployed()), update=self.update, standing=self._standing()
+            )
+
+    def show(self, folder: RunFolder) -> None:
+        """Lets a game whose matches can be shown keep the best of some."""
+        with self._stages.time("evaluate"):
+            self._rater.show(
+                lambda: self._copy_policy(self._deployed()),
+                folder.path / "matches",
+                update=self.update,
+                standing=self._standing(),
             )
 
     def solve(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""It learns: to touch the ball from nothing, and what only a memory can know. Minutes of CPU, so slow."""
+"""It learns: to touch the ball from nothing, and what only a memory can know. Minutes of CPU, so mostly slow."""
 
 from time import process_time
 
@@ -13,6 +13,7 @@ from sparring.games.rocket.network import RocketNetwork
 from sparring.games.rocket.settings import RocketSettings
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.learn.config import validate_config
+from sparring.learn.learner import NotFinite
 from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.learn.training import Training
 from sparring.rollout import Collector, everyone
@@ -45,6 +46,18 @@ QUICK = {
     "matches": 96,
     "decisions": 700_000,
 }
+
+
+def test_a_nan_in_an_observation_stops_training_and_is_named():
+    data = {**QUICK, "network": {"width": 16, "layers": 1}, "matches": 4}
+    data["learner"] = {"kind": "ppo", "rows": 256, "batch": 32, "cut": 16}
+    config, game = validate_config(data, where="test")
+    training = Training(config, game, say=lambda text: None)
+    training.advance()
+    training.arena._groups[0]._observation["world"][3, 7] = np.nan
+    with pytest.raises(NotFinite, match="training stopped: observation.world is not finite"):
+        training.advance()
+    training.close()
 
 
 @pytest.mark.slow

@@ -87,12 +87,11 @@ _AGENT = """
 import json, sys, torch
 folder = sys.argv[1]
 about = json.load(open(f"{folder}/bundle.json"))
-policy = torch.jit.load(f"{folder}/policy.pt")
+policy = torch.export.load(f"{folder}/policy.pt2").module()
 memory = [torch.zeros(len(torch.load(f"{folder}/rows.pt")[0]), *shape) for shape in about["memory"].values()]
 chosen = []
 for flat in torch.load(f"{folder}/rows.pt"):
-    out = policy(flat, *memory)
-    logits, memory = (out[0], list(out[1:])) if about["memory"] else (out, [])
+    logits, *memory = policy(flat, *memory)
     chosen.append(logits.argmax(dim=1).tolist())
 assert len(about["actions"]) == logits.shape[1] and "sparring" not in sys.modules
 print(json.dumps({"chosen": chosen, "tick_skip": about["tick_skip"], "delay": about["action_delay"]}))

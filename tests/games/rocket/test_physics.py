@@ -85,8 +85,8 @@ def test_rlgym_observation_equals_rlgyms_own_on_a_thousand_states():
         present[0, seats] = True
         out = {name: part.zeros(1) for name, part in observation_fields("rlgym", 3).items()}
         for step in range(golden["actions"].shape[1]):
-            advance([simulator], controls, golden["actions"][number, step, :n].tolist(), ticks=8, delay=1)
-            readings = read([simulator])
+            actions = golden["actions"][number, step, :n].tolist()
+            readings = read(advance([simulator], controls, actions, ticks=8, delay=1))
             count_down(timers, readings.pads, [simulator], ticks=8)
             cars[0, seats] = readings.cars
             observe(

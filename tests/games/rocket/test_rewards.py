@@ -23,6 +23,7 @@ def one_match(seats=2, **changes):
         "cars": cars,
         "cars_before": cars.copy(),
         "ball": ball,
+        "ball_before": ball.copy(),
         "present": np.ones((1, seats), np.bool_),
         "scored": np.zeros(1, np.int32),
         "last_team": np.zeros(1, np.int32),
@@ -49,6 +50,14 @@ def test_touches_pay_and_touches_in_the_air_pay_by_height():
     step.cars[0, 1, field.ON_GROUND] = 0
     step.ball[0, 2] = (field.BALL_REST + field.CEILING) / 2
     assert paid("air_touch", step) == pytest.approx([0, 0.5])
+
+
+def test_a_hit_pays_by_how_much_it_changed_the_balls_velocity_and_only_who_touched():
+    step = one_match()
+    step.cars[0, 1, field.TOUCHED] = 1
+    step.ball_before[0, field.BALL_VELOCITY] = (0, 600, 0)
+    step.ball[0, field.BALL_VELOCITY] = (0, -900, 0)
+    assert paid("hit", step) == pytest.approx([0, 0.25])
 
 
 def test_ball_to_goal_is_the_balls_speed_towards_the_opponents_goal():

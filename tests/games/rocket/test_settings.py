@@ -6,7 +6,7 @@ import pytest
 from sparring.core import InputError
 from sparring.core.settings import convert
 from sparring.games.rocket.arena import RocketArena
-from sparring.games.rocket.curriculum import Curriculum
+from sparring.games.rocket.curriculum import RATINGS, Curriculum, elo
 from sparring.games.rocket.settings import RocketSettings
 from sparring.learn.config import load_config
 
@@ -60,6 +60,28 @@ def test_a_stage_ends_when_its_aim_is_reached_often_enough_in_a_row():
     assert curriculum.observe({"touch_rate": 5.0})
     assert curriculum.stage == 1
     assert not curriculum.observe({"touch_rate": 5.0})
+
+
+def test_elo_is_the_rating_that_explains_the_scores_against_rated_players():
+    assert elo({"touch_rate": 3.0}) is None
+    assert elo({"win_rate/rule": 0.5}) == pytest.approx(RATINGS["rule"], abs=0.1)
+    assert elo({"win_rate/rule": 10 / 11}) == pytest.approx(RATINGS["rule"] + 400, abs=0.1)
+    rating = 350.0
+    rates = {f"win_rate/{name}": 1 / (1 + 10 ** ((other - rating) / 400)) for name, other in RATINGS.items()}
+    assert elo(rates) == pytest.approx(rating, abs=0.1)
+    assert 500 < elo({"win_rate/random": 1.0}) < 1500
+
+
+def test_a_stage_that_waits_for_an_elo_ends_with_it_and_the_elo_is_reported():
+    stages = [
+        {"name": "first", "advance": {"measure": "elo", "at_least": RATINGS["rule"], "times": 1}},
+        {"name": "next"},
+    ]
+    arena = RocketArena(settings(curriculum=stages), matches=1, seed=0)
+    assert arena.adapt({"win_rate/rule": 0.4, "elo": 5000.0}) is None
+    assert arena.report()["elo"] < RATINGS["rule"]
+    assert arena.adapt({"play/touches_a_minute": 30.0}) is None
+    assert arena.adapt({"win_rate/rule": 0.6}) == "stage 2 of 2: next"
 
 
 def test_the_arena_changes_stage_with_the_next_matches_and_stands_there_after_a_resume():

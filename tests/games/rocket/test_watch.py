@@ -3,15 +3,19 @@
 import json
 import re
 import socket
+from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
+from sparring.cli import app
 from sparring.core import InputError, RunError
 from sparring.games.rocket import setup
 from sparring.games.rocket.arena import RocketArena
+from sparring.games.rocket.highlights import keep_highlights, read_highlights
 from sparring.games.rocket.players import RulePlayer, TowardBallPlayer
 from sparring.games.rocket.reward_study import inspect_run, variants
 from sparring.games.rocket.settings import RocketSettings
@@ -55,6 +59,24 @@ def test_the_picture_moves(recordings):
         assert (first != np.asarray(picture.convert("RGB"))).any()
 
 
+def test_only_the_matches_that_paid_most_of_all_updates_are_kept(recordings, tmp_path):
+    paying = [replace(recordings[0], reward=np.float32([pay, 0, 9, 9])) for pay in (1, 5, 3, 4)]
+    keep_highlights(paying[:2], tmp_path, update=7, keep=2)
+    kept = keep_highlights(paying[2:], tmp_path, update=8, keep=2)
+    assert [(match.update, match.reward) for match in kept] == [(7, 5.0), (8, 4.0)]
+    assert read_highlights(tmp_path) == kept
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["00000007-2.html", "00000008-2.html", "index.json"]
+    assert keep_highlights(paying[2:], tmp_path, update=8, keep=2) == kept  # a resumed run comes by again
+    assert kept[0].result == summary(recordings[0])
+
+
+def test_a_list_of_matches_that_is_none_is_named(tmp_path):
+    assert read_highlights(tmp_path) == []
+    (tmp_path / "index.json").write_text('[{"page": 3}]')
+    with pytest.raises(InputError, match=r"index\.json: not a list of matches"):
+        read_highlights(tmp_path)
+
+
 def test_rocketsimvis_gets_the_field_over_udp():
     arena = RocketArena(RocketSettings(), matches=1, seed=0)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
@@ -95,6 +117,36 @@ def test_an_ablation_leaves_out_one_component_at_a_time():
     }
     with pytest.raises(InputError, match="an ablation needs a rocket preset"):
         variants("hex", {})
+
+
+TINY = """
+game: rocket
+settings:
+  seconds: 2
+  idle_seconds: 0
+  starts: {near_goal: 1}
+  rewards: {components: {touch: 1.0, speed_to_ball: 0.5}}
+network: {width: 16, layers: 1}
+learner: {kind: ppo, rows: 128, epochs: 1, batch: 64, cut: 16}
+matches: 4
+evaluation: {matches: 2, opponents: [toward-ball]}
+"""
+
+
+def test_an_ablation_trains_every_variant_and_compares_them(tmp_path):
+    """The command from start to end; a run also keeps its best matches."""
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    runs = tmp_path / "runs"
+    arguments = ["rewards", "ablate", str(tmp_path / "tiny.yaml"), "--decisions", "200", "--folder", str(runs)]
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in runs.iterdir()) == ["all", "without-speed_to_ball", "without-touch"]
+    for run in ("all", "without touch", "without speed_to_ball"):
+        assert re.search(rf"{run}\s+│\s+\d+\.\d\d", done.output), done.output
+    ends = {path.name: json.loads((path / "metrics.jsonl").read_text().splitlines()[-1]) for path in runs.iterdir()}
+    assert ends["all"]["reward/speed_to_ball"] != 0
+    assert ends["without-speed_to_ball"]["reward/speed_to_ball"] == 0
+    assert len(read_highlights(runs / "all" / "matches")) == 4
 
 
 def test_set_up_says_what_is_missing_and_does_nothing_twice(tmp_path, monkeypatch):

@@ -62,7 +62,8 @@ class Shaping:
     def report(self) -> dict[str, float]:
         """Since the last call: how much a decision was paid for each component, and the share of matches won."""
         figures = {
-            f"reward/{name}": paid / max(1, self._rows) for name, paid in zip(COMPONENTS, self._paid, strict=True)
+            f"reward/{name}": paid / max(1, self._rows)
+            for name, paid in zip(COMPONENTS, self._paid.tolist(), strict=True)
         }
         figures["reward/outcome"] = self._decided / max(1, self._matches)
         self._paid[:] = 0.0

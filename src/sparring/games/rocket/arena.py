@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import action_table
-from sparring.games.rocket.curriculum import Curriculum
+from sparring.games.rocket.curriculum import Curriculum, elo
 from sparring.games.rocket.observation import observation_fields, observe
 from sparring.games.rocket.referee import Referee
 from sparring.games.rocket.rewards import Transition, components, mix
@@ -71,6 +72,7 @@ class RocketArena:
         self._spec = rocket_spec(settings)
         self._settings = settings
         self._curriculum = Curriculum(settings.curriculum, settings.stage)
+        self._elo: float | None = None
         staged = settings.at(settings.stage)
         self._table = action_table(settings.actions)
         self._controls = prebuilt_controls(self._table)
@@ -117,8 +119,11 @@ class RocketArena:
                 f" is not in 0..{self._spec.actions - 1}"
             )
         owners = self._group_of[decisions.match]
-        for number in np.unique(owners):
-            rows = owners == number
+        if len(owners) == 0 or (owners == owners[0]).all():  # as it came from `wait`
+            parts = [(owners[0], slice(None))] if len(owners) else []
+        else:
+            parts = [(number, owners == number) for number in np.unique(owners)]
+        for number, rows in parts:
             group = self._groups[number]
             if group.answer(decisions.match[rows], decisions.seat[rows], actions[rows]):
                 self._go(group)
@@ -134,15 +139,21 @@ class RocketArena:
         return self._groups[int(self._group_of[match])].look(match)
 
     def report(self) -> dict[str, float]:
-        """Since the last call: `reward/COMPONENT` a row, `play/...` how it was played; the stage of a curriculum."""
+        """Since the last call: `reward/COMPONENT` a row, `play/...` how it was played; the last Elo; the stage."""
         metrics = {f"reward/{name}": paid for name, paid in self.reward_report().items()}
         metrics |= {f"play/{name}": value for name, value in self.play_report().items()}
+        if self._elo is not None:
+            metrics["elo"] = self._elo
         return metrics | ({"stage": float(self._curriculum.stage)} if self._settings.curriculum else {})
 
     def adapt(self, measures: Mapping[str, float]) -> str | None:
         """Goes to the next stage of the curriculum when `measures` say so."""
+        measures = {name: value for name, value in measures.items() if name != "elo"}  # that of an earlier update
         if "play/touches_a_minute" in measures:
-            measures = {**measures, "touch_rate": measures["play/touches_a_minute"]}
+            measures["touch_rate"] = measures["play/touches_a_minute"]
+        rating = elo(measures)
+        if rating is not None:
+            self._elo = measures["elo"] = rating
         if not self._curriculum.observe(measures):
             return None
         self._play_stage()
@@ -290,16 +301,16 @@ class _Group:
         """One step of every match of the group: physics, rewards, ends, new matches, observations."""
         settings = self.settings
         actions = self._action[self._row_match, self._row_seat]
-        advance(
+        stepped = advance(
             self._simulators,
             self._arena._controls,
             actions.tolist(),
             ticks=settings.tick_skip,
             delay=settings.action_delay,
         )
+        readings = read(stepped)
         self._cars, self._before = self._before, self._cars
-        readings = read(self._simulators)
-        self._ball = readings.ball
+        self._ball, ball_before = readings.ball, self._ball
         self._cars[self._row_match, self._row_seat] = readings.cars
         count_down(self._pads, readings.pads, self._simulators, ticks=settings.tick_skip)
         self._last[self._row_match, self._row_seat] = self._arena._table[actions]
@@ -307,7 +318,7 @@ class _Group:
         goals = readings.score - self._score
         self._score = readings.score
         failed = self._find_broken()
-        self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32))
+        self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32), ball_before)
         verdict = self._referee.judge(settings, goals, self._touched, seconds=settings.tick_skip / field.TICKS)
         ended = np.flatnonzero(verdict.over | failed)
         self._close(ended, failed)
@@ -328,7 +339,7 @@ class _Group:
         touched: NDArray[np.bool_] = np.logical_or.reduce(cars, axis=2)
         return touched
 
-    def _pay(self, scored: NDArray[np.int32]) -> None:
+    def _pay(self, scored: NDArray[np.int32], ball_before: NDArray[np.float32]) -> None:
         """Rewards of the step, and what the reports count."""
         rewards = self.settings.rewards
         weights = rewards.weights(self._arena.rows)
@@ -336,6 +347,7 @@ class _Group:
             cars=self._cars,
             cars_before=self._before,
             ball=self._ball,
+            ball_before=ball_before,
             present=self._present,
             scored=scored,
             last_team=self._referee.last_team,
@@ -349,18 +361,12 @@ class _Group:
         rows = len(self._row_match)
         self.rows += rows
         self.paid_rows += rows
-        cars = self._cars[self._row_match, self._row_seat]
-        speeds = np.sqrt((cars[:, field.VELOCITY] ** 2).sum(axis=1))
-        self.play[:5] += (
-            rows,
-            cars[:, field.TOUCHED].sum(),
-            speeds.sum(),
-            (cars[:, field.ON_GROUND] == 0).sum(),
-            cars[:, field.BOOST].sum(),
-        )
+        _tally(self._cars, self._row_match, self._row_seat, self.play)
 
     def _find_broken(self) -> NDArray[np.bool_]:
         """`bool[n]`: matches whose state is no longer finite; each is named in the log and set to rest."""
+        if np.isfinite(self._cars.sum() + self._ball.sum()):
+            return np.zeros(len(self._ball), np.bool_)
         broken: NDArray[np.bool_] = ~np.isfinite(self._cars.sum(axis=(1, 2)) + self._ball.sum(axis=1))
         for index in np.flatnonzero(broken).tolist():
             log.error("match %d broke off: %s", self._slots.start + index, self._name_broken(index))
@@ -384,6 +390,9 @@ class _Group:
     def _close(self, ended: NDArray[np.intp], failed: NDArray[np.bool_]) -> None:
         """Results of matches that ended."""
         seats = self._present.shape[1]
+        if len(ended) == 0:
+            self._results = Results.none(seats)
+            return
         sign = np.where(np.arange(seats) < seats // 2, 1, -1)
         winner = np.where(failed[ended], 0, self._referee.winner[ended])
         present = self._present[ended]
@@ -459,3 +468,21 @@ class _Group:
             row_match=self._row_match,
             row_seat=self._row_seat,
         )
+
+
+@numba.njit(cache=True, nogil=True)
+def _tally(
+    cars: NDArray[np.float32], row_match: NDArray[np.int32], row_seat: NDArray[np.int32], play: NDArray[np.float64]
+) -> None:
+    """Adds a step to `play`: rows, touches, speeds, cars in the air, boost."""
+    play[0] += len(row_match)
+    for row in range(len(row_match)):
+        car = cars[row_match[row], row_seat[row]]
+        x, y, z = car[9], car[10], car[11]
+        play[1] += car[29]
+        play[2] += np.sqrt(x * x + y * y + z * z)
+        play[3] += car[17] == 0
+        play[4] += car[15]
+
+
+assert (field.VELOCITY.start, field.BOOST, field.ON_GROUND, field.TOUCHED) == (9, 15, 17, 29), "as `_tally` reads them"

@@ -69,7 +69,7 @@ def export_rocket(
     checkpoint: Annotated[Path, typer.Argument(help="A checkpoint or run folder.")],
     folder: Annotated[Path, typer.Argument(help="The bundle's folder.")],
 ) -> None:
-    """Write a bundle for an RLBot agent: TorchScript policy, observation, actions, tick skip and delay."""
+    """Write a bundle for an RLBot agent: policy (torch.export), observation, actions, tick skip and delay."""
     from sparring.games.rocket.export import export_bundle
     from sparring.learn.checkpoint import load_checkpoint
 

@@ -1,9 +1,32 @@
-"""The curriculum: which stage is played, and when the next one begins. Pure bookkeeping, no arena."""
+"""The curriculum: which stage is played, when the next one begins, and the rating that may decide it. No arena here."""
 
 from collections.abc import Mapping, Sequence
 
 from sparring.core import InputError
 from sparring.games.rocket.settings import Stage
+
+RATINGS: Mapping[str, float] = {"random": 0.0, "toward-ball": 100.0, "rule": 200.0}
+"""Elo of the built-in players in 1v1 to the first goal, `random` at 0; docs/rocket.md says how it was measured."""
+
+
+def elo(measures: Mapping[str, float]) -> float | None:
+    """The Elo at which the `win_rate/PLAYER` of `measures` are likeliest; None if no rated player is among them.
+
+    Rates of 0 and 1 have no finite rating, so each counts as if one match in 200 had gone the other way.
+    """
+    rates = {
+        RATINGS[name]: min(max(measures[f"win_rate/{name}"], 0.005), 0.995)
+        for name in RATINGS
+        if f"win_rate/{name}" in measures
+    }
+    if not rates:
+        return None
+    low, high = -2000.0, 4000.0
+    while high - low > 0.01:
+        middle = (low + high) / 2
+        expected = sum(1 / (1 + 10 ** ((rating - middle) / 400)) for rating in rates)
+        low, high = (middle, high) if expected < sum(rates.values()) else (low, middle)
+    return (low + high) / 2
 
 
 class Curriculum:

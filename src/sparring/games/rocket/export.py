@@ -1,14 +1,16 @@
-"""Export: a bundle that an RLBot v5 agent can play without Sparring: one TorchScript file and one of JSON.
+"""Export: a bundle that an RLBot v5 agent can play without Sparring: an exported program of torch and a file of JSON.
 
-    policy.pt      float32[k, inputs] (and memory) -> float32[k, actions] logits (and memory)
+    policy.pt2     (float32[k, inputs], memory...) -> (float32[k, actions] logits, memory...), for any k
     bundle.json    the observation's layout, the action table, tick skip, delay, and the memory's shape
 
-An agent builds its observation as bundle.json says, asks policy.pt every `tick_skip` ticks, takes the likeliest action
-(or draws one), and holds its controls from `action_delay` ticks after.
+`torch.export.load("policy.pt2").module()` is the policy; it needs torch and nothing else. An agent builds its
+observation as bundle.json says, asks the policy every `tick_skip` ticks, takes the likeliest action (or draws one), and
+holds its controls from `action_delay` ticks after.
 """
 
 import json
 from io import BytesIO
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -20,54 +22,43 @@ from sparring.core.files import write_folder
 from sparring.games.rocket.actions import CONTROLS, action_table
 from sparring.games.rocket.net import RocketPolicy
 
-POLICY, BUNDLE = "policy.pt", "bundle.json"
+POLICY, BUNDLE = "policy.pt2", "bundle.json"
 
 
 class _Flat(nn.Module):
-    """A policy over one flat array, without memory: what TorchScript and other languages find easy to call."""
+    """A policy over one flat array, with its memory as plain arguments: easy to call from anywhere."""
 
-    def __init__(self, policy: RocketPolicy, spec: GameSpec) -> None:
+    def __init__(self, policy: RocketPolicy, spec: GameSpec, memory: tuple[str, ...]) -> None:
         super().__init__()
         self.policy = policy
         self.parts = [(name, list(spec.observation[name].shape)) for name in sorted(spec.observation)]
+        self.memory = memory
 
-    def _observation(self, flat: Tensor) -> dict[str, Tensor]:
+    def forward(self, flat: Tensor, *memory: Tensor) -> tuple[Tensor, ...]:
+        """Logits `float32[k, actions]` of `flat: float32[k, inputs]`, and the memory after, in the order it came."""
         observation, start = {}, 0
         for name, shape in self.parts:
-            size = 1
-            for length in shape:
-                size *= length
-            observation[name] = flat[:, start : start + size].view(-1, *shape)
+            size = prod(shape)
+            observation[name] = flat[:, start : start + size].reshape(-1, *shape)
             start += size
-        return observation
-
-    def forward(self, flat: Tensor) -> Tensor:
-        """Logits `float32[k, actions]` of `flat: float32[k, inputs]`."""
-        return self.policy.step(self._observation(flat), flat, {}).logits
-
-
-class _Recurrent(_Flat):
-    """The same with an LSTM: hidden and cell state go in and come out."""
-
-    def forward(self, flat: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[override]
-        """Logits and the states after, `float32[k, width]` each."""
-        output = self.policy.step(self._observation(flat), flat, {"hidden": hidden, "cell": cell})
-        return output.logits, output.memory["hidden"], output.memory["cell"]
+        output = self.policy.step(observation, flat, dict(zip(self.memory, memory, strict=True)))
+        return output.logits, *(output.memory[name] for name in self.memory)
 
 
 def export_bundle(policy: RocketPolicy, spec: GameSpec, folder: Path) -> None:
     """Writes the bundle of `policy`, which plays `spec`, to `folder` in one step."""
-    policy = policy.eval()
-    memory = policy.initial_memory(1)
-    flat = torch.zeros(1, sum(part.nbytes // 4 for part in spec.observation.values()))
-    examples = (flat, memory["hidden"], memory["cell"]) if memory else (flat,)
-    wrapped = _Recurrent(policy, spec) if memory else _Flat(policy, spec)
+    memory = policy.initial_memory(2)
+    inputs = sum(prod(part.shape) for part in spec.observation.values())
+    wrapped = _Flat(policy.eval(), spec, tuple(memory)).eval()
+    examples = (torch.zeros(2, inputs), *memory.values())
+    any_rows = {0: torch.export.Dim("rows", min=1)}
+    shapes = (any_rows, (any_rows,) * len(memory)) if memory else (any_rows,)
     with torch.no_grad():
-        traced = torch.jit.trace(wrapped, examples, check_trace=False)  # type: ignore[no-untyped-call]
-    script = BytesIO()
-    torch.jit.save(traced, script)
+        exported = torch.export.export(wrapped, examples, dynamic_shapes=shapes, strict=False)
+    program = BytesIO()
+    torch.export.save(exported, program)
     write_folder(
-        folder, {POLICY: script.getvalue(), BUNDLE: (json.dumps(_bundle(spec, memory), indent=1) + "\n").encode()}
+        folder, {POLICY: program.getvalue(), BUNDLE: (json.dumps(_bundle(spec, memory), indent=1) + "\n").encode()}
     )
 
 

@@ -7,10 +7,15 @@ from typing import Any
 from sparring.core import GameSpec, Player
 from sparring.games.rocket.actions import action_table, describe_action
 from sparring.games.rocket.arena import RocketArena, rocket_spec
+from sparring.games.rocket.highlights import keep_highlights
 from sparring.games.rocket.network import RocketNetwork
 from sparring.games.rocket.players import RulePlayer, TowardBallPlayer
 from sparring.games.rocket.settings import RocketSettings
 from sparring.games.rocket.setup import setup_rocket
+from sparring.games.rocket.watch import record
+
+SHOWN = 4
+"""Matches played for the highlights of a run each time it is evaluated."""
 
 
 class RocketGame:
@@ -54,6 +59,12 @@ class RocketGame:
     def model(self, spec: GameSpec) -> None:
         """None: the physics cannot be forked cheaply enough for search."""
         return None
+
+    def keep_matches(
+        self, arena: RocketArena, players: tuple[Player, Player], folder: Path, *, names: tuple[str, str], update: int
+    ) -> None:
+        """The pages of the matches that paid the first player most."""
+        keep_highlights(record(arena, *players, names=names, matches=SHOWN), folder, update=update)
 
     def describe(self, spec: GameSpec, action: int) -> str:
         """The controls that an action holds."""

@@ -81,6 +81,9 @@ class Referee:
 
     def clock(self, settings: RocketSettings) -> Floats:
         """`float32[n, 4]`: share of regular time left, goals that blue is ahead / 5, overtime, kickoff."""
-        left = np.clip(1.0 - self.seconds / settings.seconds, 0.0, 1.0)
-        ahead = np.clip(self.ahead / 5.0, -1.0, 1.0)
-        return np.stack([left, ahead, self.overtime, self.kickoff], axis=1).astype(np.float32)
+        clock = np.empty((len(self.seconds), 4), np.float32)
+        clock[:, 0] = np.maximum(1.0 - self.seconds / settings.seconds, 0.0)
+        clock[:, 1] = np.minimum(np.maximum(self.ahead / 5.0, -1.0), 1.0)
+        clock[:, 2] = self.overtime
+        clock[:, 3] = self.kickoff
+        return clock

@@ -17,6 +17,9 @@ from sparring.games.rocket import field
 
 Floats = Array
 
+_GOALS = np.stack([field.ORANGE_GOAL, field.BLUE_GOAL])
+"""`float32[2, 3]` what blue and orange shoot at."""
+
 
 @dataclass
 class Transition:
@@ -28,6 +31,8 @@ class Transition:
     """`float32[m, seats, 34]`"""
     ball: Floats
     """`float32[m, 9]` after the step."""
+    ball_before: Floats
+    """`float32[m, 9]`"""
     present: NDArray[np.bool_]
     """`bool[m, seats]` which seats have a car in this match."""
     scored: NDArray[np.int32]
@@ -81,6 +86,13 @@ def touch(step: Transition) -> Floats:
     return step.touched.astype(np.float32)
 
 
+def hit(step: Transition) -> Floats:
+    """For a touch: how much the ball's velocity changed, as a share of its top speed. Pinning it pays little."""
+    change = _length(step.ball[:, field.BALL_VELOCITY] - step.ball_before[:, field.BALL_VELOCITY])
+    paid: Floats = step.touched * (change / np.float32(field.BALL_TOP_SPEED))[:, None]
+    return paid
+
+
 def air_touch(step: Transition) -> Floats:
     """For a touch off the ground: how high the ball is, 0 at rest to 1 at the ceiling."""
     height = (step.ball[:, 2] - field.BALL_REST) / (field.CEILING - field.BALL_REST)
@@ -114,25 +126,19 @@ def shot(step: Transition) -> Floats:
 
 def ball_to_goal(step: Transition) -> Floats:
     """Speed of the ball towards the opponents' goal, as a share of its top speed."""
-    position, velocity = step.ball[:, field.BALL_POSITION], step.ball[:, field.BALL_VELOCITY]
-    to_orange, to_blue = field.ORANGE_GOAL - position, field.BLUE_GOAL - position
-    blue = (velocity * to_orange).sum(axis=1) / np.maximum(_length(to_orange), 1e-3)
-    orange = (velocity * to_blue).sum(axis=1) / np.maximum(_length(to_blue), 1e-3)
-    seats = len(step.sign)
-    both = np.stack([blue, orange], axis=1).repeat(seats // 2, axis=1)
-    return both / field.BALL_TOP_SPEED
+    offset = _GOALS - step.ball[:, None, field.BALL_POSITION]
+    towards = _along(step.ball[:, None, field.BALL_VELOCITY], offset) / np.maximum(_length(offset), 1e-3)
+    return (towards / np.float32(field.BALL_TOP_SPEED)).repeat(len(step.sign) // 2, axis=1)
 
 
 def speed_to_ball(step: Transition) -> Floats:
     """Speed of the car towards the ball, as a share of its top speed."""
-    towards: Floats = (step.cars[..., field.VELOCITY] * step.to_ball).sum(axis=-1)
-    return step.driving * towards / field.CAR_TOP_SPEED
+    return step.driving * _along(step.cars[..., field.VELOCITY], step.to_ball) / field.CAR_TOP_SPEED
 
 
 def face_ball(step: Transition) -> Floats:
     """Cosine of the angle between the car's nose and the ball."""
-    cosine: Floats = (step.cars[..., field.FORWARD] * step.to_ball).sum(axis=-1)
-    return step.driving * cosine
+    return step.driving * _along(step.cars[..., field.FORWARD], step.to_ball)
 
 
 def boost_kept(step: Transition) -> Floats:
@@ -154,6 +160,7 @@ EVENTS: Mapping[str, Callable[[Transition], Floats]] = {
     "goal": goal,
     "concede": concede,
     "touch": touch,
+    "hit": hit,
     "air_touch": air_touch,
     "boost_gained": boost_gained,
     "demo": demo,
@@ -203,8 +210,14 @@ def mix(paid: Floats, present: NDArray[np.bool_], *, team_spirit: float, zero_su
     return (mixed.reshape(m, seats) * present).astype(np.float32)
 
 
+def _along(vectors: Floats, others: Floats) -> Floats:
+    """Dot products of `float32[..., 3]` vectors."""
+    products: Floats = np.einsum("...k,...k->...", vectors, others)
+    return products
+
+
 def _length(vectors: Floats) -> Floats:
-    lengths: Floats = np.sqrt((vectors * vectors).sum(axis=-1))
+    lengths: Floats = np.sqrt(_along(vectors, vectors))
     return lengths
 
 

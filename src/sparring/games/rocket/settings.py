@@ -73,7 +73,8 @@ class Advance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When a stage has done its work."""
 
     measure: Annotated[str, Meta(pattern="^(win_rate/.+|touch_rate|elo)$")]
-    """`win_rate/PLAYER` in evaluations against a built-in player, `touch_rate` (a car's touches a minute) or `elo`."""
+    """`win_rate/PLAYER` in evaluations against a built-in player, `touch_rate` (a car's touches a minute), or `elo`
+    against all built-in players of an evaluation together (`curriculum.RATINGS`)."""
     at_least: float
     times: Annotated[int, Meta(ge=1)] = 2
     """How many measurements in a row must reach it."""

@@ -1,14 +1,14 @@
 """RocketSim behind arrays: one `Simulator` a match slot, and functions that step and read many of them.
 
 This is the only module that talks to RocketSim. Calls on it are the unavoidable part of a step, so each is
-chosen for its price: controls are prebuilt, `get_gym_state` is called once a step (its touched flag
-means "since the last call", so a second call would lose touches), and of `Car.get_state` only what the gym
-state lacks is read. Pad timers are not in the gym state either: they are kept here, and a pad is asked only
-when it was just taken.
+chosen for its price: controls are prebuilt, a field is read right after it was stepped, while it lies in the
+processor's cache, `get_gym_state` is called once a step (its touched flag means "since the last call", so a second call
+would lose touches), and of `Car.get_state` only what the gym state lacks is read. Pad timers are not in the gym
+state either: they are kept here, and a pad is asked only when it was just taken.
 """
 
-import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numba
@@ -22,8 +22,20 @@ from sparring.games.rocket.states import Situation
 
 Floats = NDArray[np.float32]
 
-_EXTRAS = 11
-_PACK = struct.Struct(f"{_EXTRAS}f")
+_EXTRA_NAMES = (
+    "demo_respawn_timer",
+    "time_spent_boosting",
+    "supersonic_time",
+    "last_controls.jump",
+    "handbrake_val",
+    "has_jumped",
+    "is_jumping",
+    "has_flipped",
+    "flip_time",
+    "has_double_jumped",
+    "air_time_since_jump",
+)
+_extras = attrgetter(*_EXTRA_NAMES)
 _TICK = np.float32(1.0 / field.TICKS)
 
 
@@ -105,20 +117,21 @@ def prebuilt_controls(table: Floats) -> list[Any]:
 
 def advance(
     simulators: Sequence[Simulator], controls: Sequence[Any], actions: list[int], *, ticks: int, delay: int
-) -> None:
-    """Holds the old controls for `delay` ticks and the new ones for the rest of `ticks`.
+) -> Iterator[Simulator]:
+    """Holds the old controls for `delay` ticks, the new ones for the rest of `ticks`; yields each field once stepped.
 
     `actions` has one number a car, match by match. The GIL is free while RocketSim steps.
     """
-    following = iter(actions)
+    chosen = map(controls.__getitem__, actions)
     rest = ticks - delay
     for simulator in simulators:
         step = simulator.arena.step
         if delay:
             step(delay)
-        for car in simulator.cars:
-            car.set_controls(controls[next(following)])
+        for car, control in zip(simulator.cars, chosen, strict=False):
+            car.set_controls(control)
         step(rest)
+        yield simulator
 
 
 class Readings:
@@ -136,11 +149,10 @@ class Readings:
     """`int32[n, 2]` goals of blue and orange since the simulator was made."""
 
 
-def read(simulators: Sequence[Simulator]) -> Readings:
+def read(simulators: Iterable[Simulator]) -> Readings:
     """The state of every field; clears RocketSim's touched flags."""
     games, pads, balls, cars = [], [], [], []
-    extras = bytearray(_PACK.size * sum(len(simulator.cars) for simulator in simulators))
-    offset = 0
+    extras: list[float] = []
     for simulator in simulators:
         try:
             game, pad, ball, *drivers = simulator.arena.get_gym_state()
@@ -151,32 +163,21 @@ def read(simulators: Sequence[Simulator]) -> Readings:
         balls.append(ball)
         cars += drivers
         for car in simulator.cars:
-            state = car.get_state()
-            _PACK.pack_into(
-                extras,
-                offset,
-                state.demo_respawn_timer,
-                state.time_spent_boosting,
-                state.supersonic_time,
-                state.last_controls.jump,
-                state.handbrake_val,
-                state.has_jumped,
-                state.is_jumping,
-                state.has_flipped,
-                state.flip_time,
-                state.has_double_jumped,
-                state.air_time_since_jump,
-            )
-            offset += _PACK.size
+            extras += _extras(car.get_state())
     readings = Readings()
-    raw = np.concatenate(cars)
-    readings.cars = np.empty((len(raw) // 2, field.CAR_COLUMNS), np.float32)
-    _assemble(raw, np.frombuffer(extras, np.float32).reshape(-1, _EXTRAS), readings.cars)
-    ball_rows = np.concatenate(balls)[::2]
+    readings.cars = np.empty((len(cars), field.CAR_COLUMNS), np.float32)
+    _assemble(_joined(cars), np.array(extras, np.float32).reshape(len(cars), -1), readings.cars)
+    ball_rows = _joined(balls)[::2]
     readings.ball = np.concatenate([ball_rows[:, :3], ball_rows[:, 7:13]], axis=1)
-    readings.pads = np.concatenate(pads)[::2] > 0
+    readings.pads = _joined(pads)[::2] > 0
     readings.score = np.stack(games)[:, 2:4].astype(np.int32)
     return readings
+
+
+def _joined(parts: list[Floats]) -> Floats:
+    """`float32[2n, width]` the rows of n parts, two each, in C order; RocketSim's own arrays are in Fortran's."""
+    joined = np.empty((2 * len(parts), parts[0].shape[1]), np.float32)
+    return np.concatenate(parts, out=joined)
 
 
 def _broken_state(simulator: Simulator) -> list[Floats]:

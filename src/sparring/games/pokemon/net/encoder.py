@@ -203,4 +203,4 @@ class PokemonEncoder(nn.Module):
 
 def _facing(places: Tensor, active: int) -> Tensor:
     """`[2k, active, n]` of `[k, 2 * active, n]`: what each side faces, foes before own."""
-    return places.unflatten(1, (2, active)).flip(1).flatten(0, 1)
+    return places.view(len(places), 2, active, -1).flip(1).flatten(0, 1)
