@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
@@ -278,15 +279,20 @@ def test_ctrl_c_forfeits_and_leaves(
         summary = json.loads(capsys.readouterr().out.splitlines()[-1])
         assert 1 <= summary["matches"] < 50
         assert summary["forfeited"] <= 2
-        battles = rival.player.battles.values()
-        assert all(battle.finished for battle in battles)
+        battles = rival.player.battles
+        wait_until(lambda: all(battle.finished for battle in battles.values()))
         assert len(battles) == summary["matches"] + summary["forfeited"]
 
 
-def interrupt_when(ready: Callable[[], bool]) -> None:
-    waiting = threading.Event()
+def wait_until(ready: Callable[[], bool]) -> None:
+    end = time.monotonic() + 250
     while not ready():
-        waiting.wait(0.05)
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+def interrupt_when(ready: Callable[[], bool]) -> None:
+    wait_until(ready)
     os.kill(os.getpid(), signal.SIGINT)
 
 

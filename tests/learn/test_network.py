@@ -33,7 +33,7 @@ class Head(nn.Module):
 
 def build(spec):
     width = sum(field.zeros().size for field in spec.observation.values())
-    return ActorCritic(Flat(), LstmMemory(width, 16), Head(16, spec.actions))
+    return ActorCritic(Flat(), LstmMemory(width), Head(width, spec.actions))
 
 def no_unroll(spec):
     return nn.Linear(1, 1)

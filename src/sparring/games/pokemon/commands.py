@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from sparring.cli.app import app, console, say
-from sparring.core import InputError, load_game
+from sparring.core import InputError, RunError, load_game
 
 _PASSWORD = "SPARRING_PASSWORD"
 
@@ -110,22 +110,32 @@ def ladder(
                 f"{report.invalid_choices} invalid, {report.time_outs} timed out",
             )
 
+        report, lost = LadderReport(), None
         try:
-            report = play_ladder(
-                arena, player, total=total, save=save, stop=lambda: interrupts.asked, progress=progress
+            play_ladder(
+                arena,
+                player,
+                total=total,
+                save=save,
+                stop=lambda: interrupts.asked,
+                progress=progress,
+                report=report,
             )
-            about = {"username": username, "model": model, "format": settings.format, "servers": server, "how": how}
-            arena.close()
-            interval = list(wilson_interval(report.win_rate, report.matches))
-            summary = {**about, **report.to_json(arena), "interval": interval}
+        except RunError as error:  # what was played still counts
+            lost = error
         finally:
             arena.close()
+    about = {"username": username, "model": model, "format": settings.format, "servers": server, "how": how}
+    interval = list(wilson_interval(report.win_rate, report.matches))
+    summary = {**about, **report.to_json(arena), "interval": interval}
     if save is not None:
         say(f"wrote {save_summary(save, summary)}")
     if as_json:
         print(json.dumps(summary))
     else:
         console.print(_table(summary))
+    if lost is not None:
+        raise lost
 
 
 @app.command(epilog="Example: sparring showdown --port 8000")

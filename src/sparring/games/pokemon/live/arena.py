@@ -30,6 +30,8 @@ _GATHER_SECONDS = 0.003
 """After the first battle that waits, others are given so long to join its batch."""
 _POLL_SECONDS = 0.25
 _LEAVE_SECONDS = 5.0
+_LATE_SECONDS = 0.5
+"""A battle may begin just as its search is taken back; it is given up as well."""
 
 
 class LiveArena:
@@ -136,9 +138,7 @@ class LiveArena:
 
     def forfeit(self) -> int:
         """Takes back searches, gives up every running battle and waits a moment for their ends; how many those were."""
-        given_up = self.running
-        self._runner.run(self._forfeit())
-        return given_up
+        return self._runner.run(self._forfeit())
 
     def close(self) -> None:
         """Leaves all rooms and closes the connections; may be called twice."""
@@ -273,13 +273,17 @@ class LiveArena:
             failed=np.array([not battle.over for battle in self.ended], np.bool_),
         )
 
-    async def _forfeit(self) -> None:
+    async def _forfeit(self) -> int:
+        started, given_up = monotonic(), 0
         for server in self.servers:
-            server.give_up()
-        deadline = monotonic() + _LEAVE_SECONDS
-        while self.running and monotonic() < deadline:
+            server.matchmaker.withdraw()
+        while self.running or monotonic() < started + _LATE_SECONDS:
+            given_up += sum(server.give_up() for server in self.servers)
+            if monotonic() > started + _LEAVE_SECONDS:
+                break
             await asyncio.sleep(0.05)
             self._take_ended()
+        return given_up
 
     async def _close(self) -> None:
         await asyncio.gather(*(server.close() for server in self.servers))

@@ -44,6 +44,8 @@ class LiveBattle:
         """1 won, 0 drawn, -1 lost, once it is over."""
         self.lost_room = False
         """The server no longer knows the room: the battle counts for nothing."""
+        self.given_up = False
+        """We have forfeited."""
         self.opponent = ""
         self.rows = 0
         self.invalid = 0

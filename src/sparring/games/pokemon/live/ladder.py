@@ -94,12 +94,14 @@ def play_ladder(
     save: Path | None,
     stop: Callable[[], bool],
     progress: Callable[[LadderReport], None],
+    report: LadderReport | None = None,
 ) -> LadderReport:
     """Plays until `total` battles are done, or `stop()`: then what is running is forfeited.
 
-    With `save`, every battle's replay (HTML and log) goes to that folder.
+    With `save`, every battle's replay (HTML and log) goes to that folder. A `report` of the caller's is filled as
+    battles end, and is there even if the last server is lost.
     """
-    report, started = LadderReport(), monotonic()
+    report, started = report if report is not None else LadderReport(), monotonic()
     while report.matches < total and not stop():
         decisions, results = arena.wait(_TICK_SECONDS)
         for battle in arena.ended if len(results) else ():

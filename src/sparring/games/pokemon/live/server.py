@@ -97,12 +97,13 @@ class LiveServer:
                     self._leave(room)
                 yield battle
 
-    def give_up(self) -> None:
-        """Takes back the search and forfeits every battle."""
-        self.matchmaker.withdraw()
-        for battle in self.battles.values():
-            if not battle.over:
-                self.connection.send(battle.room, "/forfeit", urgent=True)
+    def give_up(self) -> int:
+        """Forfeits every battle that has not been given up before; how many those are."""
+        running = [battle for battle in self.battles.values() if not battle.over and not battle.given_up]
+        for battle in running:
+            battle.given_up = True
+            self.connection.send(battle.room, "/forfeit", urgent=True)
+        return len(running)
 
     async def close(self) -> None:
         """Leaves all rooms and disconnects."""
