@@ -21,7 +21,7 @@ from poke_env.player import RandomPlayer as TheirRandomPlayer
 from poke_env.player import SimpleHeuristicsPlayer
 
 from sparring.cli import main
-from sparring.core import Answers, Decisions, InputError, Player, RandomPlayer
+from sparring.core import Answers, Decisions, InputError, Player, RandomPlayer, RunError
 from sparring.games.pokemon import GAME, PokemonNetwork, PokemonSettings
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live import Account, LadderReport, LiveArena, LocalServer, Wish, play_ladder
@@ -195,6 +195,14 @@ def test_a_name_that_is_taken_is_one_clear_line(server: LocalServer) -> None:
         name = arena.servers[0].connection.account.name
         with pytest.raises(InputError, match=f"the name {name} is refused: .*already using"):
             LiveArena(PokemonSettings(), servers=[server.address], account=Account(name), matches=1, seed=0)
+
+
+def test_an_opponent_who_never_comes_is_not_waited_for_without_end(server: LocalServer) -> None:
+    with (
+        closing(live_arena([server], "nobodyatall", total=1, patience=8.0)) as arena,
+        pytest.raises(RunError, match="no battle began within 8 s.*'nobodyatall' was not found"),
+    ):
+        play(arena, RandomPlayer(0), 1)
 
 
 def test_two_servers_share_the_battles_and_one_takes_over_from_the_other(server: LocalServer) -> None:

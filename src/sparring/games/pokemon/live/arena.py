@@ -200,7 +200,9 @@ class LiveArena:
         if self.running or wanted + asked <= 0:
             self._quiet_since = monotonic()
         elif monotonic() - self._quiet_since > self._patience:
-            raise RunError(f"no battle began within {self._patience:.0f} s")
+            heard = [server.matchmaker.heard for server in self.servers if server.matchmaker.heard]
+            why = f"; the server says: {heard[-1]}" if heard else ""
+            raise RunError(f"no battle began within {self._patience:.0f} s{why}")
         for server in sorted(self.servers, key=lambda server: len(server.battles)):
             if server.connection.up and not server.matchmaker.waiting:
                 server.matchmaker.poll(len(server.battles), wanted)

@@ -53,6 +53,8 @@ class Matchmaker:
         self._waiting = False
         self._known = False
         """The server has said that it knows of our search or challenge."""
+        self.heard = ""
+        """The server's last popup."""
         self.most = 10**6
         """Battles the server lets us play at the same time, as far as it has told."""
 
@@ -129,6 +131,7 @@ class Matchmaker:
 
     def _read_popup(self, text: str, running: int) -> None:
         text = re.sub(r"<[^>]*>", " ", text).replace("&quot;", '"')
+        self.heard = text
         if "already searching" in text:
             self._known = True
             return
