@@ -72,10 +72,12 @@ class LiveArena:
         self._slots: list[LiveBattle | None] = [None] * matches
         self._unseated: deque[LiveBattle] = deque()
         self._handed: dict[int, tuple[LiveBattle, int]] = {}
-        self._total, self._patience, self._say = total, patience, say
+        self._total, self._say = total, say
         self._quiet_since = monotonic()
         self._news = asyncio.Event()
         self._closed = False
+        self.patience = patience
+        """Seconds without any battle after which `wait` gives up."""
         self.started = 0
         """Battles that have begun, without those that failed."""
         self.ended: list[LiveBattle] = []
@@ -199,10 +201,10 @@ class LiveArena:
             wanted = min(wanted, self._total - self.started - asked)
         if self.running or wanted + asked <= 0:
             self._quiet_since = monotonic()
-        elif monotonic() - self._quiet_since > self._patience:
+        elif monotonic() - self._quiet_since > self.patience:
             heard = [server.matchmaker.heard for server in self.servers if server.matchmaker.heard]
             why = f"; the server says: {heard[-1]}" if heard else ""
-            raise RunError(f"no battle began within {self._patience:.0f} s{why}")
+            raise RunError(f"no battle began within {self.patience:.0f} s{why}")
         for server in sorted(self.servers, key=lambda server: len(server.battles)):
             if server.connection.up and not server.matchmaker.waiting:
                 server.matchmaker.poll(len(server.battles), wanted)
