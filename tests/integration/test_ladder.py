@@ -239,6 +239,8 @@ def test_challenges_are_accepted(server: LocalServer) -> None:
     with closing(arena), closing(Rival(server, TheirRandomPlayer)) as rival:
         rival.challenge(arena.servers[0].connection.account.name, total)
         clean(play(arena, PLAYERS["max-power"](PokemonSettings(), 1), total), total)
+        while arena.servers[0].rooms_left < total:  # finished rooms are not kept
+            arena.wait(0.1)
 
 
 def test_the_ladder_matches_us_with_whoever_searches(server: LocalServer) -> None:

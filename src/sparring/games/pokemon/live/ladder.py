@@ -112,7 +112,7 @@ def play_ladder(
             report.batches += 1
         report.seconds = monotonic() - started
         progress(report)
-    if report.matches < total:
+    if report.matches < total or arena.running:
         report.forfeited = arena.forfeit()
     return report
 

@@ -52,6 +52,8 @@ class LiveServer:
         """Battles that began and were not yet taken up by the arena."""
         self.rating: int | None = None
         """What the server's ladder gave us last."""
+        self.rooms_left = 0
+        """Rooms of ended battles that the server has let us go from."""
         self.failure: InputError | None = None
         """Why this server will never do what we want."""
         self.task: asyncio.Task[None] | None = None
@@ -135,7 +137,7 @@ class LiveServer:
         self._news()
 
     def _leave(self, room: str) -> None:
-        self.connection.send("", f"/noreply /leave {room}")
+        self.connection.send("", f"/leave {room}")
 
     def _leave_rated(self, room: str) -> None:
         self._rated -= 1
@@ -148,6 +150,7 @@ class LiveServer:
         battle = self.battles.get(room)
         if battle is None:
             if not any(line.startswith("|init|battle") for line in lines):
+                self.rooms_left += any(line.startswith("|deinit") for line in lines)
                 return  # the last words of a room that we have left
             if room.split("-")[1] != self._wish.format.id:
                 self._say(f"{self.connection.address}: {room} is of another format; it is left alone")
