@@ -1,10 +1,12 @@
 """A real Showdown server on this machine: for trying players out, for tests, for measuring others' clients.
 
 It is the installed package itself, started from a copy in the cache folder (a server writes beside its code). It
-listens on loopback only, takes any name without a password, and has no throttles unless asked for.
+listens on loopback only, takes any name without a password, has no throttles unless asked for, and ends with the
+process that started it.
 """
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -33,7 +35,7 @@ class LocalServer:
         self.process = subprocess.Popen(
             [found.node, "pokemon-showdown", "start", "--skip-build", str(self.port)],
             cwd=folder,
-            env={**found.environment(), "SPARRING_SHOWDOWN": json.dumps(dict(config or {}))},
+            env={**found.environment(), "SPARRING_SHOWDOWN": json.dumps({**(config or {}), "parent": os.getpid()})},
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
