@@ -7,6 +7,7 @@ import torch
 from sparring.core import InputError, RandomPlayer
 from sparring.inference import Device, InferenceEngine
 from sparring.inference.openvino import OpenVinoStep, installed
+from sparring.policy import Output
 from tests import hex as small
 
 pytestmark = pytest.mark.skipif(not installed(), reason="openvino is not installed")
@@ -71,3 +72,31 @@ def test_policies_with_memory_stay_with_torch():
     assert said == []
     with pytest.raises(InputError, match="backend = openvino: it serves policies without memory only"):
         engine("openvino", small.policy(5, memory="lstm"))
+
+
+class Takes(torch.nn.Module):
+    """A policy with an operation that OpenVINO's converter does not know."""
+
+    def __init__(self, actions):
+        super().__init__()
+        self.table = torch.nn.Parameter(torch.zeros(8))
+        self.actions = actions
+
+    def initial_memory(self, rows):
+        return {}
+
+    def step(self, observation, legal, memory):
+        taken = torch.take(self.table, legal.long().sum(1) % 8)
+        return Output(taken.unsqueeze(1).expand(-1, self.actions), taken, {})
+
+    forward = step
+
+
+def test_a_network_that_openvino_cannot_run_is_run_by_torch():
+    said = []
+    made = engine("auto", Takes(25), said.append)
+    decisions = rows(4)
+    assert len(made.answer(decisions, "main").action) == 4
+    assert [line.startswith("inference by torch: openvino cannot run this network") for line in said] == [True]
+    with pytest.raises(InputError, match="backend = openvino: it cannot run this network"):
+        engine("openvino", Takes(25))

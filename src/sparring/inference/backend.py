@@ -47,7 +47,14 @@ def pick_step(
         if name == "openvino":
             raise InputError(f"backend = openvino: {reason}")
         return step
-    other = OpenVinoStep(module, spec)
+    try:
+        other = OpenVinoStep(module, spec)
+    except Exception as error:  # whatever its converter raises at operations it does not know
+        problem = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+        if name == "openvino":
+            raise InputError(f"backend = openvino: it cannot run this network: {problem[0]}") from error
+        say(f"inference by torch: openvino cannot run this network ({problem[0]})")
+        return step
     if name == "openvino":
         return other
     torch_rate, openvino_rate = rows_per_second([step, other], spec=spec, device=device)
