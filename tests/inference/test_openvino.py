@@ -94,9 +94,9 @@ class Takes(torch.nn.Module):
 
 def test_a_network_that_openvino_cannot_run_is_run_by_torch():
     said = []
-    made = engine("auto", Takes(25), said.append)
+    made = engine("auto", Takes(small.spec(5).actions), said.append)
     decisions = rows(4)
     assert len(made.answer(decisions, "main").action) == 4
     assert [line.startswith("inference by torch: openvino cannot run this network") for line in said] == [True]
     with pytest.raises(InputError, match="backend = openvino: it cannot run this network"):
-        engine("openvino", Takes(25))
+        engine("openvino", Takes(small.spec(5).actions))
