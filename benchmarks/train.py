@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import torch
@@ -26,12 +26,14 @@ PRESET = "pokemon-gen1"
 CPU = Device("cpu", "float32")
 BATCH = 1024
 ROWS_OF_ACTORS = (64, 256)
+SPREAD = 2.0
+"""Standard deviation of the logits that actors are compared on."""
 
 
 def say(figure: str, value: float, unit: str, **more: float | str) -> None:
     """One line for programs, one for people."""
-    print(json.dumps({"figure": figure, "value": round(value, 4), "unit": unit, **more}), flush=True)
-    print(f"{figure:66} {value:12,.3f} {unit}", file=sys.stderr)
+    print(json.dumps({"figure": figure, "value": float(f"{value:.5g}"), "unit": unit, **more}), flush=True)
+    print(f"{figure:66} {value:12,.5g} {unit}", file=sys.stderr)
 
 
 def open_training(*, overlap: bool, quick: bool) -> Training:
@@ -58,13 +60,13 @@ def end_to_end(*, overlap: bool, quick: bool) -> tuple[float, dict[str, float], 
 
 
 def best_seconds(sides: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The best time of each side, taken in turns."""
+    """The best CPU time of each side, taken in turns."""
     best = dict.fromkeys(sides, float("inf"))
     for _ in range(rounds):
         for name, side in sides.items():
-            start = perf_counter()
+            start = process_time()
             side()
-            best[name] = min(best[name], perf_counter() - start)
+            best[name] = min(best[name], process_time() - start)
     return best
 
 
@@ -87,9 +89,9 @@ def learner_alone(episodes: Episodes, *, quick: bool) -> None:
     sides = {"plain": passes, "learner": lambda: learner.update(episodes, progress=0.0)}
     best = best_seconds(sides, 3 if quick else 8)
     rates = {name: episodes.rows / seconds for name, seconds in best.items()}
-    say("plain forward and backward, one thread", rates["plain"], "rows/s")
+    say("plain forward and backward", rates["plain"], "rows/CPU-s")
     ratio = round(rates["learner"] / rates["plain"], 3)
-    say("PPO learner, one epoch, one thread", rates["learner"], "rows/s", limit=rates["plain"], ratio=ratio)
+    say("PPO learner, one epoch", rates["learner"], "rows/CPU-s", limit=round(rates["plain"], 1), ratio=ratio)
 
 
 def actors(episodes: Episodes, *, quick: bool) -> None:
@@ -97,12 +99,13 @@ def actors(episodes: Episodes, *, quick: bool) -> None:
     config, game = load_config(PRESET, [])
     torch.manual_seed(0)
     policy = game.policy(episodes.spec, game.network(**config.network)).eval()
-    with torch.no_grad():  # logits as spread as a trained policy's
-        for layer in (policy.head.query, policy.head.move_key, policy.head.switch_key):
-            layer.weight.mul_(4.0)
-    rounded = Int8Step(policy)
     observation = {name: torch.from_numpy(rows[: max(ROWS_OF_ACTORS)]) for name, rows in episodes.observation.items()}
     legal = torch.from_numpy(episodes.unpack_legal(slice(max(ROWS_OF_ACTORS))))
+    with torch.no_grad():  # logits are linear in the query: as spread as a trained policy's
+        spread = float(policy.step(observation, legal, {}).logits[legal].std())
+        policy.head.query.weight.mul_(SPREAD / spread)
+        policy.head.query.bias.mul_(SPREAD / spread)
+    rounded = Int8Step(policy)
 
     def float32(rows: int) -> torch.Tensor:
         return policy.step({name: field[:rows] for name, field in observation.items()}, legal[:rows], {}).logits
@@ -121,7 +124,7 @@ def actors(episodes: Episodes, *, quick: bool) -> None:
             best = best_seconds(calls, 5 if quick else 30)
             for name, seconds in best.items():
                 ratio = round(best["float32"] / seconds, 3)
-                say(f"actor forward of {rows} rows, {name}", rows / seconds, "rows/s", ratio=ratio)
+                say(f"actor forward of {rows} rows, {name}", rows / seconds, "rows/CPU-s", ratio=ratio)
         exact = masked_log_softmax(float32(len(legal)), legal, xp=torch)
         for name in ("bfloat16", "int8"):
             found = masked_log_softmax(sides[name](len(legal)).float(), legal, xp=torch)

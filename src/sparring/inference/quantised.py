@@ -26,7 +26,7 @@ class Int8Step:
         """Takes the module's present weights."""
         twin = copy.deepcopy(self._module)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # its successor is a package of its own
+            warnings.simplefilter("ignore")  # deprecated, but its successor is a package of its own
             self._rounded = torch.ao.quantization.quantize_dynamic(  # type: ignore[no-untyped-call]
                 twin, {nn.Linear, nn.LSTMCell}, dtype=torch.qint8, inplace=True
             )

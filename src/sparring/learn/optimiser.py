@@ -37,10 +37,12 @@ class Optimiser:
         self.adam.zero_grad(set_to_none=True)
         self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         self._scaler.unscale_(self.adam)
-        norm = float(nn.utils.clip_grad_norm_(self._policy.parameters(), self._clip_norm))
+        gradients = {f"gradient of {n}": p.grad for n, p in self._policy.named_parameters() if p.grad is not None}
+        total = nn.utils.get_total_norm(gradients.values())
+        norm = float(total)
         if norm != norm or (norm == float("inf") and not self._scaler.is_enabled()):
-            gradients = {f"gradient of {n}": p.grad for n, p in self._policy.named_parameters() if p.grad is not None}
             raise NotFinite(_first_bad(gradients) or "gradient norm", dict(culprits))
+        nn.utils.clip_grads_with_norm_(self._policy.parameters(), self._clip_norm, total)
         self._scaler.step(self.adam)
         self._scaler.update()
         return norm

@@ -4,11 +4,14 @@ Reference networks (R-NaD's snapshots, a magnet's portfolio) carry memory of the
 up again from each episode's first row.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sparring.core import Episodes, masked_log_softmax
+from sparring.core import Array, Episodes, masked_log_softmax
 from sparring.inference import Device
 from sparring.policy import Memory, Output
 
@@ -21,9 +24,14 @@ def row_outputs(policy: nn.Module, episodes: Episodes, *, device: Device, rows: 
     """
     log_probs = torch.empty((episodes.rows, episodes.spec.actions), device=device.torch_device)
     values = torch.empty(episodes.rows, device=device.torch_device)
-    recurrent = bool(policy.initial_memory(1))  # type: ignore[operator]
-    starts = episodes.starts if recurrent else np.arange(episodes.rows, dtype=np.intp)
-    lengths = episodes.lengths.astype(np.intp) if recurrent else np.ones(episodes.rows, np.intp)
+    if not policy.initial_memory(1):  # type: ignore[operator]
+        for begin in range(0, episodes.rows, rows):
+            part = slice(begin, begin + rows)
+            seen = {name: array[part][None] for name, array in episodes.observation.items()}
+            found, value = _answers(policy, seen, episodes.unpack_legal(part)[None], device)
+            log_probs[part], values[part] = found[0], value[0]
+        return log_probs, values
+    starts, lengths = episodes.starts, episodes.lengths.astype(np.intp)
     order = np.argsort(-lengths, kind="stable")  # like lengths together, so that little is padding
     done = 0
     while done < len(order):
@@ -32,15 +40,23 @@ def row_outputs(policy: nn.Module, episodes: Episodes, *, device: Device, rows: 
         done += len(chosen)
         place = np.arange(steps)[:, None]
         index = starts[chosen] + np.minimum(place, lengths[chosen] - 1)
-        legal = device.tensor(episodes.unpack_legal(index))
-        memory: Memory = policy.initial_memory(len(chosen))  # type: ignore[operator]
-        first = torch.zeros(index.shape, dtype=torch.bool, device=device.torch_device)
-        observation = {name: device.tensor(array[index]) for name, array in episodes.observation.items()}
-        with device.autocast():
-            output: Output = policy.unroll(observation, legal, first, memory)  # type: ignore[operator]
+        seen = {name: array[index] for name, array in episodes.observation.items()}
+        found, value = _answers(policy, seen, episodes.unpack_legal(index), device)
         valid = place < lengths[chosen]
         target = device.tensor(index[valid])
         mask = device.tensor(valid)
-        log_probs[target] = masked_log_softmax(output.logits.float(), legal, xp=torch)[mask]
-        values[target] = output.value.float()[mask]
+        log_probs[target] = found[mask]
+        values[target] = value[mask]
     return log_probs, values
+
+
+def _answers(
+    policy: nn.Module, seen: Mapping[str, Array], legal: NDArray[np.bool_], device: Device
+) -> tuple[Tensor, Tensor]:
+    """Log-probabilities `float32[T, B, actions]` and values `float32[T, B]` of rows `[T, B]`, from no memory on."""
+    mask = device.tensor(legal)
+    memory: Memory = policy.initial_memory(mask.shape[1])  # type: ignore[operator]
+    first = torch.zeros(mask.shape[:2], dtype=torch.bool, device=device.torch_device)
+    with device.autocast():
+        output: Output = policy.unroll(device.tensors(seen), mask, first, memory)  # type: ignore[operator]
+    return masked_log_softmax(output.logits.float(), mask, xp=torch), output.value.float()

@@ -1,11 +1,13 @@
 """Every preset trains out of the box: a few updates of each, in small."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
 
 from sparring.learn.config import load_config, preset_names
+from sparring.learn.run import RunFolder
 from sparring.learn.training import Training
 
 QUICK = ["pokemon-gen1", "pokemon-doubles", "pokemon-gen1-rnad"]
@@ -60,3 +62,20 @@ def test_it_trains_with_transformer_memory_and_int8_actors() -> None:
     first, _ = updates("pokemon-gen1", *overrides)
     assert first["clip_fraction"] < 0.5
     updates("pokemon-gen1", "actor_dtype=int8")
+
+
+def test_ratings_in_the_background_go_on_beside_training(tmp_path: Path) -> None:
+    config, game = load_config("pokemon-gen1", [*SMALL[:-1], "evaluation.background=true"])
+    training, folder = Training(config, game, say=lambda text: None), RunFolder(tmp_path / "run")
+    figures: dict[str, float] = {}
+    try:
+        folder.open(config)
+        for _ in range(2):
+            training.advance()
+            figures |= training.judge(folder)
+        assert figures["rated_update"] == 1
+        figures = training.judge(folder, last=True)
+    finally:
+        training.close()
+    assert figures["rated_update"] == 2
+    assert 0 <= figures["win_rate/random"] <= 1

@@ -61,11 +61,9 @@ class Shaping:
 
     def report(self) -> dict[str, float]:
         """Since the last call: how much a decision was paid for each component, and the share of matches won."""
-        figures = {
-            f"reward/{name}": paid / max(1, self._rows)
-            for name, paid in zip(COMPONENTS, self._paid.tolist(), strict=True)
-        }
-        figures["reward/outcome"] = self._decided / max(1, self._matches)
+        figures: dict[str, float] = {"reward/outcome": self._decided / max(1, self._matches)}
+        for name, paid in zip(COMPONENTS, self._paid.tolist(), strict=True):
+            figures[f"reward/{name}"] = paid / max(1, self._rows)
         self._paid[:] = 0.0
         self._rows = self._decided = self._matches = 0
         return figures
