@@ -97,19 +97,20 @@ def touch_rate(settings, player, *, steps):
 class BallDirection:
     """A probe over the real game: cars coast, and each seat says whether the ball moves left or right.
 
-    The observation hides velocities, so one look is not enough; two are.
+    The observation hides velocities, so one look is not enough; two are. Rows of a ball that hardly moves sideways, and
+    the first of a match, count for nothing.
     """
 
     def __init__(self, matches, seed):
         settings = RocketSettings(
-            observation="positions", starts={"random": 1.0}, seconds=2.4, tick_skip=24, actions="small"
+            observation="positions", starts={"random": 1.0}, seconds=4.0, tick_skip=40, actions="small"
         )
         self._arena = RocketArena(settings, matches=matches, seed=seed)
         spec = self._arena.spec
         self.spec = GameSpec(game="rocket", settings=spec.settings, seats=2, actions=2, observation=spec.observation)
         self.matches = matches
         self._legal = np.ones((2 * matches, 2), np.bool_)
-        self._right = np.zeros(2 * matches, np.bool_)
+        self._right = self._clear = np.zeros(2 * matches, np.bool_)
         self._reward = np.zeros(2 * matches, np.float32)
         self.correct = self.asked = 0
 
@@ -120,6 +121,7 @@ class BallDirection:
         results = Results(match=results.match, outcome=results.outcome, reward=paid, failed=results.failed)
         speed = np.array([self._arena.look(match).ball[3] for match in range(self.matches)])
         self._right = np.stack([speed > 0, speed < 0], axis=1).reshape(-1)
+        self._clear = np.repeat(np.abs(speed) > 300, 2) & ~decisions.first
         shown = Decisions(
             match=decisions.match,
             seat=decisions.seat,
@@ -132,10 +134,9 @@ class BallDirection:
 
     def act(self, decisions, actions):
         right = actions == self._right
-        late = ~decisions.first
-        self.correct += int((right & late).sum())
-        self.asked += int(late.sum())
-        self._reward = np.where(right, 1.0, -1.0).astype(np.float32)
+        self.correct += int((right & self._clear).sum())
+        self.asked += int(self._clear.sum())
+        self._reward = (np.where(right, 1.0, -1.0) * self._clear).astype(np.float32)
         coast = np.full(len(actions), 11, np.int32)
         self._arena.act(self._rows, coast)
 
@@ -143,14 +144,16 @@ class BallDirection:
         self._arena.close()
 
 
-def probe_accuracy(memory):
+def probe_accuracy(memory, updates=60):
+    """Share of right answers in the last update, when what was learned before is played."""
     torch.manual_seed(0)
+    torch.set_num_threads(1)  # sums in one order: the same run on every machine of a kind
     arena = BallDirection(48, seed=3)
     network = RocketNetwork(width=64, layers=1, memory=memory)
     device = Device.pick("cpu")
     learner = Ppo(
         rocket_policy(arena.spec, network),
-        PpoSettings(rows=3072, epochs=4, batch=512, learning_rate=3e-3, schedule="constant", discount=0.0, segment=12),
+        PpoSettings(rows=2304, epochs=6, batch=384, learning_rate=3e-3, discount=0.0, segment=12, stop_kl=10.0),
         device=device,
         seed=0,
     )
@@ -160,10 +163,10 @@ def probe_accuracy(memory):
     segment = 12 if memory == "lstm" else 0
     player = NetworkPlayer(engine, "main")
     collector = Collector(arena, {"main": player}, everyone(0, 2), record=["main"], segment=segment)
-    for update in range(80):
+    for update in range(updates):
         arena.correct = arena.asked = 0
-        episodes = collector.collect(3072)
-        learner.update(episodes, progress=0.0)
+        episodes = collector.collect(2304)
+        learner.update(episodes, progress=update / updates)
         engine.swap("main", learner.policy.state_dict(), version=update + 1)
     arena.close()
     return arena.correct / arena.asked
@@ -173,5 +176,5 @@ def probe_accuracy(memory):
 @pytest.mark.timeout(1200)
 def test_an_lstm_knows_the_velocity_that_the_observation_hides_and_a_feed_forward_net_does_not():
     without, with_memory = probe_accuracy("none"), probe_accuracy("lstm")
-    assert with_memory > 0.75
-    assert with_memory > without + 0.2
+    assert with_memory > 0.85
+    assert without < 0.65

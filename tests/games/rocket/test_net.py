@@ -114,7 +114,7 @@ def test_an_exported_bundle_chooses_the_same_actions_in_a_fresh_process_without_
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=600,
     )
     found = json.loads(done.stdout)
     with torch.no_grad():

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from sparring.core import InputError
 from sparring.games.rocket.settings import Stage
 
-RATINGS: Mapping[str, float] = {"random": 0.0, "toward-ball": 100.0, "rule": 200.0}
+RATINGS: Mapping[str, float] = {"random": 0.0, "toward-ball": 60.0, "rule": 125.0}
 """Elo of the built-in players in 1v1 to the first goal, `random` at 0; docs/rocket.md says how it was measured."""
 
 
