@@ -68,7 +68,7 @@ class Rater:
         self, policy: Callable[[], nn.Module], folder: Path, *, update: int, standing: Mapping[str, int] | None
     ) -> None:
         """Lets the game keep the best of some matches against the last of the opponents in `folder`."""
-        if not isinstance(self.game, Watchable):
+        if not isinstance(self.game, Watchable) or not self.evaluation.opponents:
             return
         rival, seed = self.evaluation.opponents[-1], self.seed + 11_000_003 * update
         arena = self.game.arena(self.settings, matches=1, seed=seed)
