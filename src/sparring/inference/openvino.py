@@ -4,6 +4,7 @@ The converted model shares its constants with the torch module, so that new weig
 milliseconds for a small network) and no conversion.
 """
 
+import warnings
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
@@ -33,7 +34,8 @@ class OpenVinoStep:
         self._fields = list(spec.observation)
         examples = [torch.from_numpy(field.zeros(_ROWS)) for field in spec.observation.values()]
         examples.append(torch.ones(_ROWS, spec.actions, dtype=torch.bool))
-        with torch.no_grad():
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the tracer: shapes are made dynamic below, and tests compare answers
             self._model = openvino.convert_model(_Flat(module, self._fields), example_input=tuple(examples))
         self._model.reshape({index: [-1, *example.shape[1:]] for index, example in enumerate(examples)})
         able = self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
