@@ -33,11 +33,18 @@ def levels(tree: Tree) -> list[NDArray[np.intp]]:
     return [np.flatnonzero((tree.depth == depth) & inner) for depth in range(int(tree.depth.max()) + 1)]
 
 
-def advantages(tree: Tree, policy: Floats, log_ratio: Floats, eta: float) -> Floats:
-    """`float64[s, actions]` of every information state in the transformed game."""
+def move_probabilities(tree: Tree, policy: Floats) -> Floats:
+    """`float64[n, moves]` of every move at every node."""
     deciding = tree.seat >= 0
     moves = np.where((tree.seat == CHANCE)[:, None], tree.chance, 0.0)
     moves[deciding, : tree.actions] = policy[tree.info[deciding]]
+    return moves
+
+
+def advantages(tree: Tree, policy: Floats, played: Floats, log_ratio: Floats, eta: float) -> Floats:
+    """`float64[s, actions]` of every information state in the transformed game, with beliefs as `played` makes them."""
+    deciding = tree.seat >= 0
+    moves = move_probabilities(tree, policy)
     sign = np.where(tree.seat == 0, 1.0, -1.0)
     paid = np.zeros(len(tree.seat))
     paid[deciding] = sign[deciding] * eta * (policy * log_ratio).sum(axis=1)[tree.info[deciding]]
@@ -46,6 +53,7 @@ def advantages(tree: Tree, policy: Floats, log_ratio: Floats, eta: float) -> Flo
         value[nodes] = (moves[nodes] * value[tree.child[nodes]]).sum(axis=1) - paid[nodes]
     reach = np.zeros((len(tree.seat), 2))  # by chance and the other seat
     reach[0] = 1.0
+    moves = move_probabilities(tree, played)
     for nodes in levels(tree):
         at, move = np.nonzero(tree.child[nodes] >= 0)
         from_, to = nodes[at], tree.child[nodes][at, move]
@@ -60,8 +68,8 @@ def advantages(tree: Tree, policy: Floats, log_ratio: Floats, eta: float) -> Flo
     return np.where(tree.legal, q - (policy * q).sum(axis=1, keepdims=True), 0.0)
 
 
-def run(tree: Tree, eta: float, iterations: int) -> None:
-    """Prints NashConv at the end of every iteration."""
+def run(tree: Tree, eta: float, iterations: int, temperature: float = 1.0) -> None:
+    """Prints NashConv at the end of every iteration, played at `temperature` without correcting beliefs for it."""
     logits = np.zeros(tree.legal.shape)
     anchor = policy_of(tree, logits)
     legal = tree.legal
@@ -70,14 +78,15 @@ def run(tree: Tree, eta: float, iterations: int) -> None:
             policy = policy_of(tree, logits)
             ratio = np.log(policy, where=legal, out=np.zeros_like(policy))
             ratio -= np.log(anchor, where=legal, out=np.zeros_like(policy))
-            logits = logits + RATE * advantages(tree, policy, ratio, eta)
+            logits = logits + RATE * advantages(tree, policy, policy_of(tree, logits / temperature), ratio, eta)
             mean = np.where(legal, logits, 0.0).sum(axis=1, keepdims=True) / legal.sum(axis=1, keepdims=True)
             logits = np.clip(logits - mean, -FURTHEST, FURTHEST)
         anchor = policy_of(tree, logits)
         found = nash_conv(tree, anchor)
-        line = {"figure": f"leduc exact dynamics, eta {eta}, iteration {iteration}", "value": round(found, 3)}
-        print(json.dumps(line | {"unit": "chips"}), flush=True)
-        print(f"eta {eta:4}  iteration {iteration}  {found:.3f}", file=sys.stderr)
+        what = f"eta {eta}, played at temperature {temperature}, iteration {iteration}"
+        line = {"figure": f"leduc exact dynamics, {what}", "value": round(found, 3), "unit": "chips"}
+        print(json.dumps(line), flush=True)
+        print(f"{what}  {found:.3f}", file=sys.stderr)
 
 
 def main() -> None:
@@ -85,8 +94,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one eta, two iterations")
     quick = parser.parse_args().quick
     game = load_game("leduc")
+    tree: Tree = game.tree(game.settings())  # type: ignore[attr-defined]
     for eta in (0.5,) if quick else (2.0, 1.0, 0.5, 0.25):
-        run(game.tree(game.settings()), eta, 2 if quick else 5)  # type: ignore[attr-defined]
+        run(tree, eta, 2 if quick else 5)
+    for temperature in () if quick else (1.5, 3.0):
+        run(tree, 0.5, 3, temperature)
 
 
 if __name__ == "__main__":

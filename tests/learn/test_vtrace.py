@@ -5,7 +5,7 @@ import pytest
 
 from sparring.core import RandomPlayer, load_game
 from sparring.games.poker.tree import CHANCE, OVER
-from sparring.learn.vtrace import joint_order, two_seat_vtrace
+from sparring.learn.vtrace import belief_weights, joint_order, two_seat_vtrace
 from sparring.rollout import Collector, everyone
 
 
@@ -195,3 +195,14 @@ def test_the_joint_order_is_the_order_of_play():
     acted = episodes.observation["state"][order][:, 10:].sum(axis=1)  # actions seen so far
     for number in np.split(acted, np.cumsum(lengths)[:-1]):
         np.testing.assert_array_equal(number, np.arange(len(number)))
+
+
+def test_a_row_weighs_by_the_opponents_past_and_not_by_its_own_or_by_the_present_turn():
+    """Two matches: seats in turn 0 1 0 1, then both at once in two turns."""
+    found = belief_weights(
+        np.array([4, 4], np.int32),
+        np.array([0, 1, 2, 3, 0, 0, 1, 1], np.int32),
+        np.array([0, 1, 0, 1, 0, 1, 0, 1], np.int32),
+        np.array([2.0, 3.0, 5.0, 7.0, 0.5, 0.25, 9.0, 9.0], np.float32),
+    )
+    np.testing.assert_allclose(found, [1, 2, 3, 10, 1, 1, 0.25, 0.5])

@@ -32,7 +32,7 @@ from sparring.inference.device import to_numpy
 from sparring.learn.batches import Batch, one_batch
 from sparring.learn.optimiser import Optimiser
 from sparring.learn.outputs import row_outputs
-from sparring.learn.vtrace import joint_order, two_seat_vtrace
+from sparring.learn.vtrace import belief_weights, joint_order, two_seat_vtrace
 from sparring.policy import Absorbing, Output, value_error
 
 Positive = Annotated[float, Meta(gt=0)]
@@ -74,7 +74,12 @@ class RnadSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     least: Annotated[float, Meta(ge=0, lt=1)] = 0.03
     """Actions less likely than this are not played where the policy is rated."""
     temperature: Positive = 1.0
-    """Of play: above 1 seats explore, so that unlikely actions are seen more often and weigh less; V-trace corrects."""
+    """Of play: above 1 seats explore, so that unlikely actions are seen more often and weigh less.
+
+    V-trace corrects what follows a row for it, `belief_clip` what came before.
+    """
+    belief_clip: Annotated[float, Meta(ge=1)] = 1.0
+    """Rows weigh by how much likelier the opponent's past actions are now than as played, at most by this; 1: not."""
     segment: Count = 16
     """Rows back-propagated through at a time when the network has memory."""
 
@@ -133,7 +138,7 @@ class Rnad:
         probs = log_probs.detach().exp()
         penalty = settings.eta * (probs * log_ratio).sum(-1)
         played = behaviour.gather(-1, action).squeeze(-1)
-        target, surprise = self._traces(
+        target, surprise, belief = self._traces(
             episodes, rows, value, probs.gather(-1, action).squeeze(-1) / played, 1 / played, penalty
         )
         q = value.unsqueeze(-1) - settings.eta * log_ratio
@@ -141,7 +146,7 @@ class Rnad:
 
         forces = neurd_loss(logits, q, probs, legal, clip=settings.advantage_clip, threshold=settings.threshold)
         errors = value_error(_valid(output, batch.valid), target)
-        policy_loss, value_loss = forces.mean(), errors.mean()
+        policy_loss, value_loss = (forces * belief).mean(), (errors * belief).mean()
         culprits = _culprits(batch, output) | {"value target": target, "action value": q, "behaviour": behaviour}
         norm = self._optimiser.step(policy_loss + settings.value_weight * value_loss, culprits)
         self._follow()
@@ -163,20 +168,24 @@ class Rnad:
 
     def _traces(
         self, episodes: Episodes, rows: Tensor, value: Tensor, ratio: Tensor, inverse: Tensor, penalty: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Value targets and surprises of `rows: int[r]`, an ordering of all rows; the tensors are in that order."""
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Value targets, surprises and weights of `rows: int[r]`, an ordering of all rows; all in that order."""
         settings = self._settings
         order, lengths = joint_order(episodes)
         place = np.empty(len(order), np.intp)  # where each row stands among `rows`
         place[to_numpy(rows)] = np.arange(len(order))
         joint = place[order]
+        turn, seat = episodes.turn[order], np.repeat(episodes.seat, episodes.lengths)[order]
+        ratios = to_numpy(ratio)[joint]
+        belief = belief_weights(lengths, turn, seat, ratios).clip(1 / settings.belief_clip, settings.belief_clip)
+        belief /= belief.mean()
         target, surprise = two_seat_vtrace(
             lengths,
-            episodes.turn[order],
-            np.repeat(episodes.seat, episodes.lengths)[order],
+            turn,
+            seat,
             episodes.reward[order],
             to_numpy(value)[joint],
-            to_numpy(ratio)[joint],
+            ratios,
             to_numpy(inverse)[joint],
             to_numpy(penalty)[joint],
             settings.trace,
@@ -185,7 +194,8 @@ class Rnad:
         )
         back = np.empty_like(joint)
         back[joint] = np.arange(len(joint))
-        return self._device.tensor(target[back]), self._device.tensor(surprise[back])
+        tensor = self._device.tensor
+        return tensor(target[back]), tensor(surprise[back]), tensor(belief[back])
 
     @torch.no_grad()
     def _follow(self) -> None:

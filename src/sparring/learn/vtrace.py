@@ -119,3 +119,32 @@ def two_seat_vtrace(
                     weight *= ratio[row]
         start = end
     return target, surprise
+
+
+@numba.njit("float32[:](int32[:], int32[:], int32[:], float32[:])", cache=True)
+def belief_weights(
+    lengths: NDArray[np.int32], turn: NDArray[np.int32], seat: NDArray[np.int32], ratio: Floats
+) -> Floats:
+    """`float32[r]` by how much each row's past is likelier under the learned policy than as it was played.
+
+    The product of the opponent's `ratio` over its earlier turns; rows in joint order, arguments as in
+    `two_seat_vtrace`. What a seat should believe of what is hidden depends on how the opponent came here, and rows show
+    it as the opponent played: where that differs from the learned policy, rows must be weighed by this. One's own past
+    does not matter, since the seat knows all that it depended on.
+    """
+    weight = np.empty_like(ratio)
+    start = 0
+    for match in range(len(lengths)):
+        end = start + lengths[match]
+        past = np.ones(2)  # of each seat, before the present turn
+        row = start
+        while row < end:
+            after = row
+            while after < end and turn[after] == turn[row]:
+                weight[after] = past[1 - seat[after]]
+                after += 1
+            for other in range(row, after):
+                past[seat[other]] *= ratio[other]
+            row = after
+        start = end
+    return weight
