@@ -1,0 +1,132 @@
+"""How strong a Pokémon agent is against poke-env's own players, over a real local Showdown server.
+
+    python benchmarks/pokemon_live.py MODEL [--battles N] [--against random max-power heuristics]
+
+Their code on their own connections; ours is `sparring ladder` without its progress line. The server is started here.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from contextlib import closing
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+CONCURRENT = 16
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", nargs="?", default="max-power", help="a checkpoint, run, shipped weights or player")
+    parser.add_argument(
+        "--format", default="gen1randombattle", help="for a built-in player; a checkpoint knows its own"
+    )
+    parser.add_argument("--battles", type=int, default=500, help="against each of them")
+    parser.add_argument("--against", nargs="+", choices=("random", "max-power", "heuristics"))
+    parser.add_argument("--temperature", type=float, default=1.0)
+    parser.add_argument("--quick", action="store_true", help="5 battles against each")
+    options = parser.parse_args()
+
+    from poke_env.player import MaxBasePowerPlayer, RandomPlayer, SimpleHeuristicsPlayer
+
+    from sparring.games.pokemon.live import LocalServer
+    from sparring.games.pokemon.setup import setup_pokemon
+
+    setup_pokemon(say=lambda text: print(text, file=sys.stderr))
+    kinds = {"random": RandomPlayer, "max-power": MaxBasePowerPlayer, "heuristics": SimpleHeuristicsPlayer}
+    with LocalServer() as server:
+        for name in options.against or kinds:
+            battles = 5 if options.quick else options.battles
+            play(server, kinds[name], options.model, options.format, battles, options.temperature)
+
+
+def play(server, kind, model: str, format: str, battles: int, temperature: float) -> None:
+    """Challenges one of poke-env's players so many times and prints what came of it."""
+    import torch
+
+    from sparring.core import load_game
+    from sparring.games.pokemon import PokemonSettings
+    from sparring.games.pokemon.formats import find_format
+    from sparring.games.pokemon.live import Account, LiveArena, Wish, play_ladder
+    from sparring.inference import Device
+    from sparring.league import Entrant, wilson_interval
+
+    torch.set_num_threads(1)
+    entrant = Entrant.parse(model)
+    trained = entrant.checkpoint.spec.settings if entrant.checkpoint else {"format": format, "observation": "raw"}
+    settings = PokemonSettings(format=trained["format"], observation=trained["observation"])
+    game = load_game("pokemon")
+    player = entrant.seat(
+        game, game.spec(settings), matches=CONCURRENT, device=Device.pick("cpu"), temperature=temperature, seed=0
+    )
+    with closing(Rival(server, kind, settings.format, battles)) as rival:
+        wish = Wish(format=find_format(settings.format), how="challenge", opponent=rival.name)
+        arena = LiveArena(
+            settings,
+            wish,
+            servers=[server.address],
+            account=Account(f"ours{os.getpid()}{kind.__name__[:4]}"),
+            matches=CONCURRENT,
+            seed=0,
+            total=battles,
+            say=lambda text: print(text, file=sys.stderr),
+        )
+        with closing(arena):
+            report = play_ladder(
+                arena, player, total=battles, save=None, stop=lambda: False, progress=lambda report: None
+            )
+    low, high = wilson_interval(report.win_rate, report.matches)
+    print(
+        json.dumps(
+            {
+                "figure": f"{model} against poke-env's {kind.__name__}, {settings.format}",
+                "value": round(report.win_rate, 4),
+                "unit": "win rate",
+                "interval": [round(low, 4), round(high, 4)],
+                "wins": report.wins,
+                "draws": report.draws,
+                "losses": report.losses,
+                "invalid_choices": report.invalid_choices,
+                "time_outs": report.time_outs,
+                "battles_an_hour": round(3600 * report.matches / report.seconds),
+            }
+        ),
+        flush=True,
+    )
+    print(f"{kind.__name__:<26}{report.win_rate:>8.1%}  {low:.1%} - {high:.1%}", file=sys.stderr, flush=True)
+
+
+class Rival:
+    """One of poke-env's players, taking every challenge."""
+
+    def __init__(self, server, kind, format: str, battles: int) -> None:
+        from poke_env import AccountConfiguration, ServerConfiguration
+        from poke_env.concurrency import POKE_LOOP
+
+        from sparring.games.pokemon.formats import find_format
+        from sparring.games.pokemon.teams import built_in_teams
+
+        self.name = f"rival{os.getpid()}{kind.__name__[:4]}"
+        known = find_format(format)
+        self._loop = POKE_LOOP
+        self._player = kind(
+            battle_format=format,
+            server_configuration=ServerConfiguration(server.address, "https://localhost/action.php?"),
+            account_configuration=AccountConfiguration(self.name, None),
+            max_concurrent_battles=CONCURRENT,
+            open_timeout=None,
+            ping_timeout=None,
+            log_level=50,
+            team=None if known.random_teams else built_in_teams(known)[1],
+        )
+        self._work = asyncio.run_coroutine_threadsafe(self._player.accept_challenges(None, battles), POKE_LOOP)
+
+    def close(self) -> None:
+        self._work.cancel()
+        asyncio.run_coroutine_threadsafe(self._player.ps_client.websocket.close(), self._loop).result(20)
+
+
+if __name__ == "__main__":
+    main()
