@@ -80,12 +80,14 @@ def test_a_rating_in_the_background_is_logged_later_with_the_update_it_is_of(tmp
     assert load_checkpoint(tmp_path / "r" / "best").about["win_rates"]
 
 
-def test_what_the_background_rates_does_not_change_while_training_goes_on():
+def test_what_the_background_rates_does_not_change_while_training_goes_on(tmp_path):
     run = poker.training(**{**TINY, "evaluation": {"every": 1, "matches": 20, "background": True}})
 
     saved = []
 
     class Folder:
+        path = tmp_path
+
         def save_best(self, checkpoint):
             saved.append({name: weight.clone() for name, weight in checkpoint.weights.items()})
 

@@ -163,8 +163,8 @@ def test_the_traceback_of_a_worker_that_fails_is_shown_once_and_play_goes_on():
 class Doomed(WorkerArena):
     """Its workers die as soon as they are started."""
 
-    def _start(self, number):
-        worker = super()._start(number)
+    def _start(self, number, **more):
+        worker = super()._start(number, **more)
         worker.process.kill()
         return worker
 
