@@ -1,5 +1,6 @@
 """Built-in players: the strongest move on paper, and a damage-and-type heuristic. Both read decisions only."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -29,11 +30,10 @@ class _HasFormat(Protocol):
         ...
 
 
-class _Scored:
+class _Scored(ABC):
     """Plays the legal action with the highest score; equal scores are decided by lot.
 
-    `orders(decisions, place)` gives the scores `float32[k, orders]` of one own place; a doubles action scores the
-    sum of its two orders. Team preview picks that name no order are drawn by lot.
+    A doubles action scores the sum of its two orders. Team preview picks that name no order are drawn by lot.
     """
 
     def __init__(self, settings: _HasFormat, seed: int) -> None:
@@ -45,7 +45,6 @@ class _Scored:
     def act(self, decisions: Decisions) -> Answers:
         """One answer per row."""
         scores = self._rng.random(decisions.legal.shape, np.float32) * np.float32(_NOISE)
-        self._begin(decisions)
         first = self._orders(decisions, 0)
         if self._space.active == 1:
             scores[:, : self._space.orders.count] += first
@@ -56,11 +55,9 @@ class _Scored:
         action = np.where(decisions.legal, scores, -np.inf).argmax(axis=1)
         return Answers(action=action.astype(np.int32))
 
-    def _begin(self, decisions: Decisions) -> None:
-        """What both places share."""
-
+    @abstractmethod
     def _orders(self, decisions: Decisions, place: int) -> NDArray[np.float32]:
-        raise NotImplementedError
+        """The scores `float32[k, orders]` of one own place."""
 
     def _spread_out(
         self, moves: NDArray[np.float32], gimmicks: NDArray[np.float32], switches: NDArray[np.float32]
@@ -101,7 +98,8 @@ class HeuristicPlayer(_Scored):
         self._damage: dict[str, Array] = {}
         self._view: Outlook | None = None
 
-    def _begin(self, decisions: Decisions) -> None:
+    def act(self, decisions: Decisions) -> Answers:
+        """One answer per row, from damage and outlook that both places share."""
         observation = decisions.observation
         if "damage" in observation:
             self._damage = {name: observation[name] for name in DAMAGE_FIELDS}
@@ -109,6 +107,7 @@ class HeuristicPlayer(_Scored):
             self._damage = {name: field.zeros(len(decisions)) for name, field in DAMAGE_FIELDS.items()}
             self._estimate.write(observation, self._damage)
         self._view = outlook(self._dex, observation, self._damage)
+        return super().act(decisions)
 
     def _orders(self, decisions: Decisions, place: int) -> NDArray[np.float32]:
         assert self._view is not None
