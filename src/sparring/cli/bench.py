@@ -27,19 +27,24 @@ def selfplay(
     battles: Annotated[int, typer.Option(min=1, help="Matches of each way.")] = 500,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes of baseline and server.")] = 10,
     parallel: Annotated[int, typer.Option(min=1, help="Matches in flight, all workers together.")] = 80,
-    model: Annotated[Path | None, typer.Option(help="A checkpoint or run folder.  [default: untrained]")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A checkpoint, run folder or shipped weights.  [default: an untrained network]")
+    ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Of the server.")] = 64,
     timeout_ms: Annotated[float, typer.Option(min=0, help="Of the server.")] = 50.0,
     save: Annotated[Path | None, typer.Option(help="Write the results as JSON.")] = None,
     seed: Annotated[int, typer.Option()] = 0,
 ) -> None:
     """Play the same matches four ways: one model per worker, policy server, shared memory, in process."""
+    from sparring.league.entrants import shipped_weights
+    from sparring.learn.checkpoint import load_checkpoint
     from sparring.report.selfplay_bench import Bench, fresh_checkpoint, run_bench
 
     plugin = load_game(game)
-    settings = game_settings(plugin, context.args, {})
+    trained = shipped_weights().get(model, Path(model)) if model else None
+    settings = game_settings(plugin, context.args, dict(load_checkpoint(trained).spec.settings) if trained else {})
     with TemporaryDirectory(prefix="sparring-bench-") as folder:
-        checkpoint = model or fresh_checkpoint(plugin, settings, Path(folder) / "untrained", seed=seed)
+        checkpoint = trained or fresh_checkpoint(plugin, settings, Path(folder) / "untrained", seed=seed)
         result = run_bench(
             Bench(
                 game=plugin,
