@@ -208,10 +208,11 @@ def test_a_collector_plays_it_with_a_recurrent_network_and_repeats_every_distrib
         np.testing.assert_allclose(answers.policy, episodes.policy[rows], atol=1e-5)
 
 
-@pytest.mark.parametrize("least", [20, 1000])
-def test_with_a_least_number_of_rows_a_wait_goes_on_until_all_that_can_come_are_there(least):
-    arena = WorkerArena(hex.GAME, hex.settings(), matches=20, seed=0, workers=2, least=least, patience=60.0, say=print)
+@pytest.mark.parametrize("rows", [20, 1000])
+def test_told_to_gather_a_wait_goes_on_until_all_rows_that_can_come_are_there(rows):
+    arena = WorkerArena(hex.GAME, hex.settings(), matches=20, seed=0, workers=2, say=print)
     try:
+        arena.gather(rows, 60.0)
         for _ in range(4):
             decisions, _ = arena.wait()
             assert len(decisions) == 20
@@ -220,9 +221,10 @@ def test_with_a_least_number_of_rows_a_wait_goes_on_until_all_that_can_come_are_
         arena.close()
 
 
-def test_patience_ends_the_wait_for_more_rows():
-    arena = WorkerArena(hex.GAME, hex.settings(), matches=4, seed=0, workers=2, least=1000, patience=0.2, say=print)
+def test_gathering_ends_when_its_time_is_up():
+    arena = WorkerArena(hex.GAME, hex.settings(), matches=4, seed=0, workers=2, say=print)
     try:
+        arena.gather(1000, 0.2)
         arena.start()
         decisions, _ = arena.wait()
         part = decisions.take(np.flatnonzero(decisions.match < 2))

@@ -10,7 +10,7 @@ import typer
 
 from sparring.cli.app import app, say
 from sparring.cli.options import EXTRA, game_settings
-from sparring.core import Arena, InputError, Player, load_game
+from sparring.core import Arena, InputError, Player, gather, load_game
 
 
 @app.command(
@@ -40,8 +40,8 @@ def selfplay(
         int | None, typer.Option(min=1, help="Instead of --games: matches of each worker.")
     ] = None,
     batch_size: Annotated[
-        int | None, typer.Option(min=1, help="With workers: a forward pass waits for so many rows.  [default: none]")
-    ] = None,
+        int, typer.Option(min=1, help="Rows a forward pass waits for; with workers, or where rows trickle in.")
+    ] = 1,
     timeout_ms: Annotated[float, typer.Option(min=0, help="But no longer than this after the first.")] = 50.0,
     simulations: Annotated[
         int | None, typer.Option(min=0, help="Look-ahead a move.  [default: 16 where the game offers it]")
@@ -74,8 +74,6 @@ def selfplay(
         games = battles_per_worker * num_workers
     if games is None:
         raise InputError("say how many matches: --games N, or --battles-per-worker N with --num-workers")
-    if batch_size is not None and not num_workers:
-        raise InputError("--batch-size needs --num-workers: in one process, what is ready is the batch")
     names = [model] if model_b in (None, model) else [model, str(model_b)]
     entrants = [] if server else [Entrant.parse(name) for name in names]
     trained = [entrant.checkpoint.spec for entrant in entrants if entrant.checkpoint is not None]
@@ -104,21 +102,13 @@ def selfplay(
         else:
             players[name] = _seated(entrants[number], plugin, spec, parallel, simulations, play, seed + number)
     arena: Arena = (
-        WorkerArena(
-            plugin,
-            settings,
-            matches=parallel,
-            seed=seed,
-            workers=num_workers,
-            least=batch_size or 1,
-            patience=timeout_ms / 1000,
-            say=say,
-        )
+        WorkerArena(plugin, settings, matches=parallel, seed=seed, workers=num_workers, say=say)
         if num_workers
         else plugin.arena(settings, matches=parallel, seed=seed)
     )
     started = monotonic()
     try:
+        gather(arena, batch_size, timeout_ms / 1000)
         with Interrupts() as interrupts, ProgressLine("self-play", total=games, done=store.matches) as bar:
             rate = bar.rate
             played = play_into_store(

@@ -4,7 +4,7 @@
 protocols; `distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker.
 """
 
-from sparring.core.arena import Adaptive, Arena, IllegalAction, Resumable
+from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Resumable, gather
 from sparring.core.check import ArenaFault, ArenaReport, check_arena
 from sparring.core.decisions import Answers, Array, Decisions, Results
 from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
@@ -28,6 +28,7 @@ __all__ = [
     "ForwardModel",
     "Game",
     "GameSpec",
+    "Gathering",
     "IllegalAction",
     "InputError",
     "Installable",
@@ -42,6 +43,7 @@ __all__ = [
     "drop_unlikely",
     "entropy",
     "game_names",
+    "gather",
     "load_game",
     "masked_log_softmax",
     "sample",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core.decisions import Array, Decisions, Results
+from sparring.core.errors import InputError
 from sparring.core.spec import GameSpec
 
 
@@ -82,6 +83,27 @@ class Adaptive(Protocol):
     def stand_at(self, standing: Mapping[str, int]) -> None:
         """Goes to where `standing` was taken."""
         ...
+
+
+@runtime_checkable
+class Gathering(Protocol):
+    """An arena whose rows trickle in, and that can wait for a larger batch of them."""
+
+    def gather(self, rows: int, seconds: float) -> None:
+        """From now on `wait` waits for so many rows, but no longer than `seconds` after the first of them.
+
+        Fewer, larger forward passes, for a network whose small batches cost as much as large ones.
+        """
+        ...
+
+
+def gather(arena: Arena, rows: int, seconds: float) -> Arena:
+    """`arena`, told to gather; raises `InputError` if it cannot, since all of its rows come at once."""
+    if rows > 1:
+        if not isinstance(arena, Gathering):
+            raise InputError(f"batch size {rows}: {arena.spec.game} shows all its rows at once; allowed: 1, or workers")
+        arena.gather(rows, seconds)
+    return arena
 
 
 class IllegalAction(Exception):

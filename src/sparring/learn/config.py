@@ -59,6 +59,10 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     seed: int = 0
     workers: NotNegative = 0
     """Processes that play; 0 plays in this one, deterministic from the seed."""
+    batch_size: Count = 1
+    """Rows a forward pass of self-play waits for, where they trickle in: with workers, and in Pokémon."""
+    batch_timeout_ms: Annotated[float, Meta(ge=0)] = 20.0
+    """But no longer than this after the first of them."""
     overlap: bool = False
     """Whether the next episodes are collected while the last are learned from; no longer deterministic."""
     most_age: NotNegative = 0
@@ -80,6 +84,8 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 FREE_TO_CHANGE = (
     "decisions",
     "workers",
+    "batch_size",
+    "batch_timeout_ms",
     "overlap",
     "most_age",
     "device",

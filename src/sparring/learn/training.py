@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from sparring.core import Adaptive, Arena, Array, Episodes, Game, GameSpec, InputError, Resumable
+from sparring.core import Adaptive, Arena, Array, Episodes, Game, GameSpec, InputError, Resumable, gather
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import Score, evaluate
@@ -120,11 +120,12 @@ class Training:
             say=say,
         )
         self.engine.add(POLICY, self._copy_policy(policy))
-        self.arena: Arena = (
+        arena: Arena = (
             WorkerArena(game, self._settings, matches=config.matches, seed=config.seed, workers=config.workers, say=say)
             if config.workers
             else game.arena(self._settings, matches=config.matches, seed=config.seed)
         )
+        self.arena = gather(arena, config.batch_size, config.batch_timeout_ms / 1000)
         self.player = self.algorithm.player(self.engine, POLICY)
         self.collector = Collector(
             self.arena,

@@ -81,9 +81,6 @@ class WorkerArena:
     A worker that dies is noticed at once, one that says nothing for `stall` seconds is killed; its traceback is said
     once, its matches are reported as failed, and a new process starts others. A worker that cannot even start
     ends the run.
-
-    `wait` takes what is ready. With `least` it waits for so many rows, but no longer than `patience` seconds after the
-    first of them: fewer, larger forward passes, and workers that stand idle meanwhile.
     """
 
     def __init__(
@@ -95,8 +92,6 @@ class WorkerArena:
         seed: int,
         workers: int,
         stall: float = 300.0,
-        least: int = 1,
-        patience: float = 0.05,
         say: Callable[[str], None] = print,
     ) -> None:
         self.spec: GameSpec = game.spec(settings)
@@ -105,8 +100,7 @@ class WorkerArena:
         self._settings = settings
         self._seed = seed
         self._stall = stall
-        self._least = least
-        self._patience = patience
+        self._least, self._patience = 1, 0.0
         self._say = say
         self._groups = make_groups(matches=matches, seats=self.spec.seats, workers=workers, each=GROUPS)
         self._group_of = np.repeat(np.arange(len(self._groups)), [group.size for group in self._groups])
@@ -132,6 +126,10 @@ class WorkerArena:
         """Blocks until every worker has said something; `wait` would do the rest by itself."""
         for worker in self._workers.values():
             wait([worker.line, worker.process.sentinel])
+
+    def gather(self, rows: int, seconds: float) -> None:
+        """See `sparring.core.Gathering`; workers whose rows are in stand idle meanwhile."""
+        self._least, self._patience = rows, seconds
 
     def wait(self) -> tuple[Decisions, Results]:
         """Rows and results of every group that is ready; blocks until there are some."""
