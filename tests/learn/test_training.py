@@ -102,6 +102,17 @@ def test_a_folder_that_is_no_run_is_refused_and_left_alone(tmp_path):
     assert os.listdir(tmp_path) == ["thesis.txt"]
 
 
+def test_a_folder_in_which_another_process_trains_is_refused(tmp_path):
+    config, _ = load_config("hex-quick", [])
+    first, second = RunFolder(tmp_path / "r"), RunFolder(tmp_path / "r")
+    first.open(config)
+    with pytest.raises(InputError, match="another process is training there"):
+        second.open(config)
+    first.close()
+    second.open(config)
+    second.close()
+
+
 def test_a_nan_stops_the_run_and_leaves_the_batch(tmp_path, monkeypatch):
     from sparring.learn import ppo
 

@@ -9,7 +9,9 @@ matches/           matches worth seeing, where the game can show them
 resume/N/          what a continuation needs: learner, random states, matches in play
 """
 
+import fcntl
 import json
+import os
 import platform
 import shutil
 from collections.abc import Mapping
@@ -40,10 +42,11 @@ class ResumeState:
 
 
 class RunFolder:
-    """Reads and writes one run's folder."""
+    """Reads and writes one run's folder; from `open` to `close` nobody else can open it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._lock: int | None = None
 
     def open(self, config: TrainConfig) -> ResumeState | None:
         """Creates the folder, or finds where its run stands; raises `InputError` if `config` is another run's."""
@@ -51,6 +54,14 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise cannot_write(self.path, error) from error
+        self._lock = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.close()
+            raise InputError(
+                f"{self.path}: another process is training there; wait, or choose another with --run"
+            ) from None
         stored = self.path / "config.yaml"
         if stored.exists():
             before, _ = validate_config(yaml.safe_load(stored.read_text()), where=str(stored))
@@ -64,6 +75,12 @@ class RunFolder:
         write_file(stored, yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode())
         write_file(self.path / "environment.json", json.dumps(_environment(), indent=2).encode())
         return self._read_resume()
+
+    def close(self) -> None:
+        """Lets others open it; may be called twice."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def save_checkpoint(self, checkpoint: Checkpoint, *, keep: int) -> None:
         """Adds a checkpoint and drops all but the newest `keep`."""

@@ -52,7 +52,10 @@ class Outcome:
 def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[str], None] = print) -> Outcome:
     """Trains until `config.decisions`, resuming whatever `folder` holds; rates the result at the end."""
     torch.set_num_threads(config.threads or torch.get_num_threads())
-    with closing(Training(config, game, say=say)) as training:  # first: settings may still prove unusable
+    with (
+        closing(Training(config, game, say=say)) as training,  # first: settings may still prove unusable
+        closing(folder),
+    ):
         resumed = folder.open(config)
         if resumed is not None:
             training.restore(resumed)
