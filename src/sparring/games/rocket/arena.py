@@ -1,18 +1,13 @@
-"""The arena: many Rocket League matches at the same time, in groups that are stepped in threads.
+"""The arena: many Rocket League matches at the same time, in groups (see `group`) that are stepped in threads.
 
-A group's matches step together: controls out, RocketSim, one read, then everything else (rewards, ends, new
-matches, observations) for the whole group in array kernels. With threads, one group more than there are threads
-keeps every thread busy while the caller answers the group that is ready.
+With threads, one group more than there are threads keeps every thread busy while the caller answers the group that is
+ready. The arena also knows the stage of the curriculum and adds up what its groups report.
 """
 
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,14 +15,10 @@ from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Result
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import action_table
 from sparring.games.rocket.curriculum import Curriculum, elo
-from sparring.games.rocket.observation import observation_fields, observe
-from sparring.games.rocket.referee import Referee
-from sparring.games.rocket.rewards import Transition, components, mix
-from sparring.games.rocket.settings import TEAM_SIZE, RocketSettings, weight_at
-from sparring.games.rocket.simulator import Simulator, advance, count_down, pad_timers, prebuilt_controls, read
-from sparring.games.rocket.states import SITUATIONS
-
-log = logging.getLogger(__name__)
+from sparring.games.rocket.group import FieldView, Group
+from sparring.games.rocket.observation import observation_fields
+from sparring.games.rocket.settings import RocketSettings
+from sparring.games.rocket.tally import Tally
 
 
 def rocket_spec(settings: RocketSettings) -> GameSpec:
@@ -47,22 +38,6 @@ def rocket_spec(settings: RocketSettings) -> GameSpec:
     )
 
 
-@dataclass(frozen=True)
-class FieldView:
-    """Everything on one field, from blue's side."""
-
-    ball: NDArray[np.float32]
-    """`float32[9]`"""
-    cars: NDArray[np.float32]
-    """`float32[n, 34]`, the columns of `field`."""
-    orange: NDArray[np.bool_]
-    """`bool[n]` which cars are orange."""
-    pads: NDArray[np.float32]
-    """`float32[34]`"""
-    seconds: float
-    goals: tuple[int, int]
-
-
 class RocketArena:
     """Matches of mixed modes. In a match of a smaller mode only the first seats of each team have rows."""
 
@@ -74,16 +49,17 @@ class RocketArena:
         self._curriculum = Curriculum(settings.curriculum, settings.stage)
         self._elo: float | None = None
         staged = settings.at(settings.stage)
-        self._table = action_table(settings.actions)
-        self._controls = prebuilt_controls(self._table)
         count = 1 if settings.threads == 0 else min(settings.threads + 1, matches)
         bounds = np.linspace(0, matches, count + 1).astype(int).tolist()
-        self._groups = [_Group(self, staged, range(low, high), seed) for low, high in pairwise(bounds)]
+        self._groups = [
+            Group(self._spec, staged, range(low, high), seed=seed, played=lambda: self.rows)
+            for low, high in pairwise(bounds)
+        ]
         self._matches = matches
         self._group_of = np.repeat(np.arange(count), np.diff(bounds))
         self._pool = ThreadPoolExecutor(settings.threads, "rocket") if settings.threads else None
         self._ready = list(self._groups)
-        self._running: dict[Future[None], _Group] = {}
+        self._running: dict[Future[None], Group] = {}
 
     @property
     def spec(self) -> GameSpec:
@@ -149,8 +125,9 @@ class RocketArena:
     def adapt(self, measures: Mapping[str, float]) -> str | None:
         """Goes to the next stage of the curriculum when `measures` say so."""
         measures = {name: value for name, value in measures.items() if name != "elo"}  # that of an earlier update
-        if "play/touches_a_minute" in measures:
-            measures["touch_rate"] = measures["play/touches_a_minute"]
+        for measure, figure in (("touch_rate", "touches_a_minute"), ("goal_rate", "goals_a_minute")):
+            if f"play/{figure}" in measures:
+                measures[measure] = measures[f"play/{figure}"]
         rating = elo(measures)
         if rating is not None:
             self._elo = measures["elo"] = rating
@@ -186,24 +163,9 @@ class RocketArena:
         return {name: paid / max(rows, 1) for name, paid in totals.items()}
 
     def play_report(self) -> dict[str, float]:
-        """How it was played since the last call: touches, speed, air and boost of a car, seconds of a match."""
-        total = sum((group.play for group in self._groups), np.zeros(7))
-        for group in self._groups:
-            group.play = np.zeros(7)
-        rows, touches, speed, air, boost, ended, seconds = total.tolist()
-        rows, minutes = max(rows, 1.0), max(rows, 1.0) * self._seconds_a_row / 60
-        return {
-            "touches_a_minute": touches / minutes,
-            "speed": speed / rows,
-            "air_share": air / rows,
-            "boost": boost / rows,
-            "matches": ended,
-            "match_seconds": seconds / max(ended, 1.0),
-        }
-
-    @property
-    def _seconds_a_row(self) -> float:
-        return int(self._spec.settings["tick_skip"]) / field.TICKS
+        """How it was played since the last call: see `Tally.take`."""
+        seconds = int(self._spec.settings["tick_skip"]) / field.TICKS
+        return Tally.take((group.tally for group in self._groups), seconds=seconds)
 
     @property
     def rows(self) -> int:
@@ -217,272 +179,9 @@ class RocketArena:
             group.rows = share
         self._groups[0].rows += rows - share * len(self._groups)
 
-    def _go(self, group: "_Group") -> None:
+    def _go(self, group: Group) -> None:
         if self._pool is None:
             group.step()
             self._ready.append(group)
         else:
             self._running[self._pool.submit(group.step)] = group
-
-
-class _Group:
-    """A contiguous range of slots that step together. Owns their arrays; the arena's threads never share one."""
-
-    def __init__(self, arena: RocketArena, settings: RocketSettings, slots: range, seed: int) -> None:
-        self.settings = settings
-        self._arena = arena
-        self._slots = slots
-        self._random = [np.random.default_rng([seed, slot]) for slot in slots]
-        self._started = list(slots)  # counts matches of a slot; the offset spreads the modes
-        n, seats = len(slots), arena.spec.seats
-        self._simulators: list[Simulator] = []
-        self._spare: list[dict[int, Simulator]] = [{} for _ in slots]
-        self._present = np.zeros((n, seats), np.bool_)
-        self._ball = np.zeros((n, field.BALL_COLUMNS), np.float32)
-        self._cars = np.zeros((n, seats, field.CAR_COLUMNS), np.float32)
-        self._before = np.zeros_like(self._cars)
-        self._pads = np.zeros((n, field.PADS), np.float32)
-        self._last = np.zeros((n, seats, 8), np.float32)
-        self._score = np.zeros((n, 2), np.int32)
-        self._action = np.zeros((n, seats), np.int32)
-        self._awaited = np.zeros((n, seats), np.bool_)
-        self._reward = np.zeros((n, seats), np.float32)
-        self._first = np.ones(n, np.bool_)
-        self._referee = Referee(n)
-        self._results = Results.none(seats)
-        self._legal = np.ones((n * seats, arena.spec.actions), np.bool_)
-        self._observation = {name: part.zeros(n * seats) for name, part in arena.spec.observation.items()}
-        self.rows = 0
-        self.paid: dict[str, float] = {}
-        self.paid_rows = 0
-        self.play = np.zeros(7)
-        for index in range(n):
-            self._simulators.append(self._simulator(index))
-        self._begin(list(range(n)))
-        self._observe()
-
-    def look(self, match: int) -> FieldView:
-        """Copies of one match's state."""
-        index = match - self._slots.start
-        seats = np.flatnonzero(self._present[index])
-        return FieldView(
-            ball=self._ball[index].copy(),
-            cars=self._cars[index, seats],
-            orange=seats >= self._present.shape[1] // 2,
-            pads=self._pads[index].copy(),
-            seconds=float(self._referee.seconds[index]),
-            goals=(int(self._referee.goals[index, 0]), int(self._referee.goals[index, 1])),
-        )
-
-    def offer(self) -> tuple[Decisions, Results]:
-        """The group's rows and results, as views."""
-        k = len(self._row_match)
-        self._awaited[self._row_match, self._row_seat] = True
-        decisions = Decisions(
-            match=self._row_match + np.int32(self._slots.start),
-            seat=self._row_seat,
-            observation={name: array[:k] for name, array in self._observation.items()},
-            legal=self._legal[:k],
-            reward=self._reward[self._row_match, self._row_seat],
-            first=self._first[self._row_match],
-        )
-        return decisions, self._results
-
-    def answer(self, match: NDArray[np.int32], seat: NDArray[np.int32], actions: NDArray[np.int32]) -> bool:
-        """Notes actions; true when no row is left to answer."""
-        local = match - self._slots.start
-        if not self._awaited[local, seat].all():
-            raise IllegalAction("an action for a seat that has no row to answer")
-        self._awaited[local, seat] = False
-        self._action[local, seat] = actions
-        return not self._awaited.any()
-
-    def step(self) -> None:
-        """One step of every match of the group: physics, rewards, ends, new matches, observations."""
-        settings = self.settings
-        actions = self._action[self._row_match, self._row_seat]
-        stepped = advance(
-            self._simulators,
-            self._arena._controls,
-            actions.tolist(),
-            ticks=settings.tick_skip,
-            delay=settings.action_delay,
-        )
-        readings = read(stepped)
-        self._cars, self._before = self._before, self._cars
-        self._ball, ball_before = readings.ball, self._ball
-        self._cars[self._row_match, self._row_seat] = readings.cars
-        count_down(self._pads, readings.pads, self._simulators, ticks=settings.tick_skip)
-        self._last[self._row_match, self._row_seat] = self._arena._table[actions]
-        self._first[:] = False
-        goals = readings.score - self._score
-        self._score = readings.score
-        failed = self._find_broken()
-        self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32), ball_before)
-        verdict = self._referee.judge(settings, goals, self._touched, seconds=settings.tick_skip / field.TICKS)
-        ended = np.flatnonzero(verdict.over | failed)
-        self._close(ended, failed)
-        restart = np.flatnonzero(verdict.kickoff & ~verdict.over & ~failed)
-        if len(restart):
-            for index in restart.tolist():
-                self._simulators[index].kickoff(self._draw(index))
-            self._look(restart.tolist())
-        if len(ended):
-            self._begin(ended.tolist())
-        self._observe()
-
-    @property
-    def _touched(self) -> NDArray[np.bool_]:
-        """`bool[n, 2]`: whether blue and orange touched the ball in the last step."""
-        n, seats = self._present.shape
-        cars = ((self._cars[..., field.TOUCHED] > 0) & self._present).reshape(n, 2, seats // 2)
-        touched: NDArray[np.bool_] = np.logical_or.reduce(cars, axis=2)
-        return touched
-
-    def _pay(self, scored: NDArray[np.int32], ball_before: NDArray[np.float32]) -> None:
-        """Rewards of the step, and what the reports count."""
-        rewards = self.settings.rewards
-        weights = rewards.weights(self._arena.rows)
-        transition = Transition(
-            cars=self._cars,
-            cars_before=self._before,
-            ball=self._ball,
-            ball_before=ball_before,
-            present=self._present,
-            scored=scored,
-            last_team=self._referee.last_team,
-            kickoff=self._referee.kickoff,
-        )
-        paid = components(transition, weights, seconds=self.settings.tick_skip / field.TICKS)
-        for name, total in zip(weights, paid.sum(axis=(1, 2)).tolist(), strict=True):
-            self.paid[name] = self.paid.get(name, 0.0) + total
-        spirit = weight_at(rewards.team_spirit, self._arena.rows)
-        self._reward = mix(paid.sum(axis=0), self._present, team_spirit=spirit, zero_sum=rewards.zero_sum)
-        rows = len(self._row_match)
-        self.rows += rows
-        self.paid_rows += rows
-        _tally(self._cars, self._row_match, self._row_seat, self.play)
-
-    def _find_broken(self) -> NDArray[np.bool_]:
-        """`bool[n]`: matches whose state is no longer finite; each is named in the log and set to rest."""
-        if np.isfinite(self._cars.sum() + self._ball.sum()):
-            return np.zeros(len(self._ball), np.bool_)
-        broken: NDArray[np.bool_] = ~np.isfinite(self._cars.sum(axis=(1, 2)) + self._ball.sum(axis=1))
-        for index in np.flatnonzero(broken).tolist():
-            log.error("match %d broke off: %s", self._slots.start + index, self._name_broken(index))
-            self._cars[index] = 0
-            self._ball[index] = 0
-        return broken
-
-    def _name_broken(self, index: int) -> str:
-        parts: dict[str, Any] = {
-            "position": field.POSITION,
-            "velocity": field.VELOCITY,
-            "spin": field.SPIN,
-            "boost": field.BOOST,
-        }
-        for seat in range(self._cars.shape[1]):
-            if not np.isfinite(self._cars[index, seat]).all():
-                bad = [name for name, part in parts.items() if not np.isfinite(self._cars[index, seat, part]).all()]
-                return f"{' and '.join(bad) or 'state'} of the car in seat {seat} is not finite"
-        return "the ball's state is not finite"
-
-    def _close(self, ended: NDArray[np.intp], failed: NDArray[np.bool_]) -> None:
-        """Results of matches that ended."""
-        seats = self._present.shape[1]
-        if len(ended) == 0:
-            self._results = Results.none(seats)
-            return
-        sign = np.where(np.arange(seats) < seats // 2, 1, -1)
-        winner = np.where(failed[ended], 0, self._referee.winner[ended])
-        present = self._present[ended]
-        self._results = Results(
-            match=(ended + self._slots.start).astype(np.int32),
-            outcome=(winner[:, None] * sign * present).astype(np.float32),
-            reward=np.where(failed[ended, None], 0, self._reward[ended]).astype(np.float32),
-            failed=failed[ended],
-        )
-        self.play[5:] += (len(ended), float(self._referee.seconds[ended].sum()))
-        for index in np.flatnonzero(failed).tolist():  # what broke may stay broken
-            self._spare[index].pop(self._simulators[index].team, None)
-
-    def _begin(self, indices: list[int]) -> None:
-        """Starts the next match of these slots."""
-        shares = self.settings.starts
-        total = sum(shares.values())
-        starts, odds = list(shares), [share / total for share in shares.values()]
-        for index in indices:
-            simulator = self._simulators[index] = self._simulator(index)
-            self._started[index] += 1
-            start = starts[0] if len(starts) == 1 else self._random[index].choice(starts, p=odds)
-            if start == "kickoff":
-                simulator.kickoff(self._draw(index))
-            else:
-                simulator.place(SITUATIONS[start](self._random[index], simulator.team))
-            self._referee.begin(index, kickoff=start == "kickoff")
-        room = self._present.shape[1] // 2
-        for index in indices:
-            team = self._simulators[index].team
-            self._present[index] = np.tile(np.arange(room) < team, 2)
-        match, seat = np.nonzero(self._present)
-        self._row_match, self._row_seat = match.astype(np.int32), seat.astype(np.int32)
-        self._look(indices)
-        self._last[indices] = 0
-        self._reward[indices] = 0
-        self._first[indices] = True
-
-    def _look(self, indices: Sequence[int]) -> None:
-        """Reads fields that were just set up."""
-        simulators = [self._simulators[index] for index in indices]
-        readings = read(simulators)
-        readings.cars[:, field.TOUCHED] = 0
-        self._ball[indices] = readings.ball
-        self._cars[indices] = 0
-        rows = np.nonzero(self._present[indices])
-        self._cars[np.asarray(indices)[rows[0]], rows[1]] = readings.cars
-        self._score[indices] = readings.score
-        for index, simulator in zip(indices, simulators, strict=True):
-            self._pads[index] = pad_timers(simulator)
-
-    def _simulator(self, index: int) -> Simulator:
-        """The simulator for a slot's next match, made when its mode is played there for the first time."""
-        modes = self.settings.modes
-        team = TEAM_SIZE[modes[self._started[index] % len(modes)]]
-        if team not in self._spare[index]:
-            self._spare[index][team] = Simulator(team)
-        return self._spare[index][team]
-
-    def _draw(self, index: int) -> int:
-        return int(self._random[index].integers(2**30))
-
-    def _observe(self) -> None:
-        observe(
-            self.settings.observation,
-            self._observation,
-            ball=self._ball,
-            cars=self._cars,
-            present=self._present,
-            pads=self._pads,
-            last=self._last,
-            match=self._referee.clock(self.settings),
-            row_match=self._row_match,
-            row_seat=self._row_seat,
-        )
-
-
-@numba.njit(cache=True, nogil=True)
-def _tally(
-    cars: NDArray[np.float32], row_match: NDArray[np.int32], row_seat: NDArray[np.int32], play: NDArray[np.float64]
-) -> None:
-    """Adds a step to `play`: rows, touches, speeds, cars in the air, boost."""
-    play[0] += len(row_match)
-    for row in range(len(row_match)):
-        car = cars[row_match[row], row_seat[row]]
-        x, y, z = car[9], car[10], car[11]
-        play[1] += car[29]
-        play[2] += np.sqrt(x * x + y * y + z * z)
-        play[3] += car[17] == 0
-        play[4] += car[15]
-
-
-assert (field.VELOCITY.start, field.BOOST, field.ON_GROUND, field.TOUCHED) == (9, 15, 17, 29), "as `_tally` reads them"

@@ -1,6 +1,6 @@
 """What a seat sees: the field from its own side, orange's turned by half a turn so that everyone attacks +y.
 
-`default` has two arrays. `cars: float32[2 * room, 27]`: the seat's own car, its team mates, its opponents, each in
+`default` has two arrays. `cars: float32[2 * room, 33]`: the seat's own car, its team mates, its opponents, each in
 seat order, rows of absent cars all 0:
 
     0        1 if there is such a car
@@ -9,23 +9,36 @@ seat order, rows of absent cars all 0:
     7-9      roof, unit vector        16     boost, 0..1
     17       seconds until a demolished car is back
     18-20    on the ground, boosting, supersonic
-    21-23    ball from the car, in the car's own axes (nose, right, roof) / 2300
-    24-26    velocity of the ball relative to the car, in the same axes / 2300
+    21-23    ball from that car, in that car's axes (nose, right, roof) / 2300
+    24-26    velocity of the ball relative to that car, in the same axes / 2300
+    27-29    that car from the own car, in the own car's axes / 2300
+    30-32    its velocity relative to the own car, in the same axes / 2300
 
-`world: float32[64]`:
+`world: float32[88]`:
 
     0-8      ball position / 2300, velocity / 2300, spin / pi
     9-42     seconds / 10 until each boost pad is back, own goal first
     43-51    own jump held, handbrake, has jumped, is jumping, has flipped, is flipping, has double jumped,
              can flip, seconds since the jump
     52-59    the controls of the last action
-    60-63    share of the match left, goals ahead / 5, overtime, kickoff (nobody has touched the ball yet)
+    60-64    share of the match left, goals ahead / 5, overtime, kickoff (nobody has touched the ball yet),
+             seconds / 10 since the last touch
+    65-70    own velocity / 2300 and spin / pi, in the own car's axes
+    71-76    their goal, own goal from the own car, in its axes / 2300
+    77-79    unit vector from the own car to the ball, in its axes
+    80-82    unit vector from the ball to their goal, in the own car's axes
+    83-84    distances / 2300 from the own car to the ball, from the ball to their goal
+    85       cosine between the last two directions: 1 where driving at the ball pushes it to their goal
+    86-87    speed / 2300 of the own car to the ball, of the ball to their goal
+
+What is in a car's own axes could be worked out from the rest, but a small network takes millions of rows to learn how.
 
 `positions` is the same with velocities and spins at 0. `rlgym` is one array `flat: float32[52 + 40 * room]`, equal to
 RLGym's `DefaultObs(zero_padding=room)`.
 """
 
 from math import pi
+from typing import Any
 
 import numba
 import numpy as np
@@ -36,15 +49,14 @@ from sparring.games.rocket import field
 
 Floats = Array
 Rows = NDArray[np.int32]
+Vector = tuple[np.float32, np.float32, np.float32]
 
-CAR_FEATURES = 27
-WORLD_FEATURES = 64
-OWN = slice(43, 52)
-LAST = slice(52, 60)
-MATCH = slice(60, 64)
+CAR_FEATURES = 33
+WORLD_FEATURES = 88
 
 _LENGTH = np.float32(1 / 2300)
 _SPIN = np.float32(1 / pi)
+_NEAR = np.float32(1e-3)
 
 
 def observation_fields(kind: str, room: int) -> dict[str, Field]:
@@ -70,7 +82,7 @@ def observe(
     """Writes the observation of k rows into `out`.
 
     States of m matches: `ball: float32[m, 9]`, `cars: float32[m, seats, 34]`, `present: bool[m, seats]`,
-    `pads: float32[m, 34]`, `last: float32[m, seats, 8]` controls, `match: float32[m, 4]` as blue sees it;
+    `pads: float32[m, 34]`, `last: float32[m, seats, 8]` controls, `match: float32[m, 5]` as blue sees it;
     `row_match`, `row_seat: int32[k]` say whose view each row is.
     """
     if kind == "rlgym":
@@ -118,8 +130,20 @@ def _default(
         world[61] = match[m, 1] * turn
         world[62] = match[m, 2]
         world[63] = match[m, 3]
+        world[64] = match[m, 4]
+        own = cars[m, seat]
+        right = _right(own)
+        _aims(b, own, right, turn, still, world[65:])
         for place in range(seats):
-            _car(b, cars, present, m, _seat_at(place, seat, room), turn, still, cars_out[row, place])
+            shown = _seat_at(place, seat, room)
+            if not present[m, shown]:
+                cars_out[row, place] = 0
+                continue
+            car = cars[m, shown]
+            out = cars_out[row, place]
+            _car(b, car, turn, still, out)
+            _own_axes(car[0:3] - own[0:3], own, right, _LENGTH, out[27:30])
+            _own_axes(car[9:12] - own[9:12], own, right, _LENGTH * still, out[30:33])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -135,20 +159,8 @@ def _seat_at(place: int, seat: int, room: int) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def _car(
-    ball: Floats,
-    cars: Floats,
-    present: NDArray[np.bool_],
-    m: int,
-    seat: int,
-    turn: np.float32,
-    still: np.float32,
-    out: Floats,
-) -> None:
-    if not present[m, seat]:
-        out[:] = 0
-        return
-    car = cars[m, seat]
+def _car(ball: Floats, car: Floats, turn: np.float32, still: np.float32, out: Floats) -> None:
+    """Columns 0-26 of `cars`."""
     out[0] = 1
     for axis in range(3):
         sign = turn if axis < 2 else np.float32(1.0)
@@ -162,20 +174,53 @@ def _car(
     out[18] = car[17]
     out[19] = car[18]
     out[20] = car[19]
+    right = _right(car)
+    _own_axes(ball[0:3] - car[0:3], car, right, _LENGTH, out[21:24])
+    _own_axes(ball[3:6] - car[9:12], car, right, _LENGTH * still, out[24:27])
+
+
+@numba.njit(cache=True, nogil=True)
+def _aims(ball: Floats, own: Floats, right: Vector, turn: np.float32, still: np.float32, out: Floats) -> None:
+    """Columns 65-87 of `world`: what the own car must know to drive and to shoot."""
+    _own_axes(own[9:12], own, right, _LENGTH * still, out[0:3])
+    _own_axes(own[12:15], own, right, _SPIN * still, out[3:6])
+    theirs = np.array((0.0, turn * field.BACK_WALL, field.GOAL_HEIGHT / 2), np.float32)
+    ours = np.array((0.0, -turn * field.BACK_WALL, field.GOAL_HEIGHT / 2), np.float32)
+    _own_axes(theirs - own[0:3], own, right, _LENGTH, out[6:9])
+    _own_axes(ours - own[0:3], own, right, _LENGTH, out[9:12])
+    to_ball, shot = ball[0:3] - own[0:3], theirs - ball[0:3]
+    gap, way = max(np.sqrt(_dot(to_ball, to_ball)), _NEAR), max(np.sqrt(_dot(shot, shot)), _NEAR)
+    _own_axes(to_ball, own, right, 1 / gap, out[12:15])
+    _own_axes(shot, own, right, 1 / way, out[15:18])
+    out[18] = gap * _LENGTH
+    out[19] = way * _LENGTH
+    out[20] = _dot(to_ball, shot) / (gap * way)
+    out[21] = _dot(own[9:12], to_ball) / gap * _LENGTH * still
+    out[22] = _dot(ball[3:6], shot) / way * _LENGTH * still
+
+
+@numba.njit(cache=True, nogil=True)
+def _right(car: Floats) -> Vector:
+    """The right-hand side of a car, from its nose and roof."""
     nose, roof = car[3:6], car[6:9]
-    side = (
+    return (
         roof[1] * nose[2] - roof[2] * nose[1],
         roof[2] * nose[0] - roof[0] * nose[2],
         roof[0] * nose[1] - roof[1] * nose[0],
     )
-    for part in range(2):
-        x = ball[3 * part] - car[9 * part]
-        y = ball[3 * part + 1] - car[9 * part + 1]
-        z = ball[3 * part + 2] - car[9 * part + 2]
-        scale = _LENGTH * (still if part else np.float32(1.0))
-        out[21 + 3 * part] = (x * nose[0] + y * nose[1] + z * nose[2]) * scale
-        out[22 + 3 * part] = (x * side[0] + y * side[1] + z * side[2]) * scale
-        out[23 + 3 * part] = (x * roof[0] + y * roof[1] + z * roof[2]) * scale
+
+
+@numba.njit(cache=True, nogil=True)
+def _own_axes(vector: Floats, car: Floats, right: Vector, scale: np.float32, out: Floats) -> None:
+    """`vector: float32[3]` along the car's nose, right and roof, times `scale`."""
+    out[0] = _dot(vector, car[3:6]) * scale
+    out[1] = (vector[0] * right[0] + vector[1] * right[1] + vector[2] * right[2]) * scale
+    out[2] = _dot(vector, car[6:9]) * scale
+
+
+@numba.njit(cache=True, nogil=True)
+def _dot(a: Floats, b: Floats) -> Any:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @numba.njit(cache=True, nogil=True)

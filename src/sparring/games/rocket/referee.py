@@ -80,10 +80,11 @@ class Referee:
         return Verdict(over, restart)
 
     def clock(self, settings: RocketSettings) -> Floats:
-        """`float32[n, 4]`: share of regular time left, goals that blue is ahead / 5, overtime, kickoff."""
-        clock = np.empty((len(self.seconds), 4), np.float32)
+        """`float32[n, 5]`: share of regular time left, goals that blue is ahead / 5, overtime, kickoff, idle s / 10."""
+        clock = np.empty((len(self.seconds), 5), np.float32)
         clock[:, 0] = np.maximum(1.0 - self.seconds / settings.seconds, 0.0)
         clock[:, 1] = np.minimum(np.maximum(self.ahead / 5.0, -1.0), 1.0)
         clock[:, 2] = self.overtime
         clock[:, 3] = self.kickoff
+        clock[:, 4] = self.idle / 10.0
         return clock

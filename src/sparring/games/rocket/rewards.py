@@ -55,6 +55,12 @@ class Transition:
         return offset / np.maximum(_length(offset), 1e-3)[..., None]
 
     @cached_property
+    def to_goal(self) -> Floats:
+        """`float32[m, 2, 3]`: unit vectors from the ball to the goals that blue and orange shoot at."""
+        offset = _GOALS - self.ball[:, None, field.BALL_POSITION]
+        return offset / np.maximum(_length(offset), 1e-3)[..., None]
+
+    @cached_property
     def touched(self) -> NDArray[np.bool_]:
         """`bool[m, seats]`."""
         return self.cars[..., field.TOUCHED] > 0
@@ -93,6 +99,17 @@ def hit(step: Transition) -> Floats:
     return paid
 
 
+def hit_to_goal(step: Transition) -> Floats:
+    """For a touch: how much faster it made the ball towards the opponents' goal, as a share of its top speed.
+
+    Negative for a touch that sends it the other way: what a shot is worth is paid at once, not while it rolls.
+    """
+    change = step.ball[:, field.BALL_VELOCITY] - step.ball_before[:, field.BALL_VELOCITY]
+    towards = _along(change[:, None], step.to_goal).repeat(len(step.sign) // 2, axis=1)
+    paid: Floats = step.touched * towards / np.float32(field.BALL_TOP_SPEED)
+    return paid
+
+
 def air_touch(step: Transition) -> Floats:
     """For a touch off the ground: how high the ball is, 0 at rest to 1 at the ceiling."""
     height = (step.ball[:, 2] - field.BALL_REST) / (field.CEILING - field.BALL_REST)
@@ -126,8 +143,7 @@ def shot(step: Transition) -> Floats:
 
 def ball_to_goal(step: Transition) -> Floats:
     """Speed of the ball towards the opponents' goal, as a share of its top speed."""
-    offset = _GOALS - step.ball[:, None, field.BALL_POSITION]
-    towards = _along(step.ball[:, None, field.BALL_VELOCITY], offset) / np.maximum(_length(offset), 1e-3)
+    towards = _along(step.ball[:, None, field.BALL_VELOCITY], step.to_goal)
     return (towards / np.float32(field.BALL_TOP_SPEED)).repeat(len(step.sign) // 2, axis=1)
 
 
@@ -139,6 +155,11 @@ def speed_to_ball(step: Transition) -> Floats:
 def face_ball(step: Transition) -> Floats:
     """Cosine of the angle between the car's nose and the ball."""
     return step.driving * _along(step.cars[..., field.FORWARD], step.to_ball)
+
+
+def behind_ball(step: Transition) -> Floats:
+    """Cosine of the angle between the way to the ball and the ball's way to the opponents' goal: 1 in line to shoot."""
+    return step.driving * _along(step.to_ball, step.to_goal.repeat(len(step.sign) // 2, axis=1))
 
 
 def boost_kept(step: Transition) -> Floats:
@@ -161,6 +182,7 @@ EVENTS: Mapping[str, Callable[[Transition], Floats]] = {
     "concede": concede,
     "touch": touch,
     "hit": hit,
+    "hit_to_goal": hit_to_goal,
     "air_touch": air_touch,
     "boost_gained": boost_gained,
     "demo": demo,
@@ -173,6 +195,7 @@ CONTINUOUS: Mapping[str, Callable[[Transition], Floats]] = {
     "ball_to_goal": ball_to_goal,
     "speed_to_ball": speed_to_ball,
     "face_ball": face_ball,
+    "behind_ball": behind_ball,
     "boost_kept": boost_kept,
     "kickoff": kickoff,
     "possession": possession,

@@ -11,7 +11,7 @@ from sparring.core import InputError
 from sparring.games.rocket.rewards import CONTINUOUS, EVENTS
 
 Mode = Literal["1v1", "2v2", "3v3"]
-Start = Literal["kickoff", "random", "near_goal", "air_ball", "defence", "replay"]
+Start = Literal["kickoff", "random", "near_goal", "attack", "air_ball", "defence", "replay"]
 TEAM_SIZE: Mapping[str, int] = {"1v1": 1, "2v2": 2, "3v3": 3}
 
 Positive = Annotated[float, Meta(gt=0)]
@@ -72,9 +72,10 @@ def weight_at(weight: Weight, rows: int) -> float:
 class Advance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When a stage has done its work."""
 
-    measure: Annotated[str, Meta(pattern="^(win_rate/.+|touch_rate|elo)$")]
-    """`win_rate/PLAYER` in evaluations against a built-in player, `touch_rate` (a car's touches a minute), or `elo`
-    against all built-in players of an evaluation together (`curriculum.RATINGS`)."""
+    measure: Annotated[str, Meta(pattern="^(win_rate/.+|touch_rate|goal_rate|elo)$")]
+    """`win_rate/PLAYER` in evaluations against a built-in player, `touch_rate` (a car's touches a minute),
+    `goal_rate` (a match's goals a minute), or `elo` against all built-in players of an evaluation together
+    (`curriculum.RATINGS`)."""
     at_least: float
     times: Annotated[int, Meta(ge=1)] = 2
     """How many measurements in a row must reach it."""

@@ -70,6 +70,27 @@ def near_goal(rng: Random, team: int) -> Situation:
     return _on_ground(rng, _ball(ball, velocity, np.zeros(3)), _inside(position))
 
 
+def attack(rng: Random, team: int) -> Situation:
+    """A chance: an attacker close behind a slow ball, driving at it and at their goal; everyone else is further back.
+
+    Whoever just drives on mostly scores, so that the first goals come early.
+    """
+    side = 1.0 if rng.random() < 0.5 else -1.0
+    ball = np.array([rng.uniform(-2200, 2200), side * rng.uniform(-500, 4200), field.BALL_REST])
+    goal = np.array([rng.uniform(-500, 500), side * field.BACK_WALL, field.BALL_REST])
+    line = (goal - ball) / np.linalg.norm(goal - ball)
+    shooter = 0 if side > 0 else team
+    position = _spread(rng, 2 * team, 3400, 1200)
+    position[:, 1] = np.clip(position[:, 1] + ball[1] - side * 3500, -4600, 4600)
+    position[shooter] = ball - line * rng.uniform(350, 1400) + [rng.uniform(-120, 120), 0, 0]
+    position[shooter, 2] = field.CAR_REST
+    start = _on_ground(rng, _ball(ball, line * rng.uniform(0, 500), np.zeros(3)), _inside(position))
+    yaw = np.arctan2(line[1], line[0]) + rng.normal(0, 0.12)
+    start.angles[shooter, 0] = yaw
+    start.velocity[shooter] = _heading(np.array([yaw]))[0] * rng.uniform(300, 1600)
+    return start
+
+
 def air_ball(rng: Random, team: int) -> Situation:
     """The ball is high and comes down, cars below it with boost: jumps, aerials and landings."""
     ball = np.array([rng.uniform(-2500, 2500), rng.uniform(-3500, 3500), rng.uniform(700, 1700)])
@@ -113,6 +134,7 @@ def replay_like(rng: Random, team: int) -> Situation:
 SITUATIONS: Mapping[str, Callable[[Random, int], Situation]] = {
     "random": random_situation,
     "near_goal": near_goal,
+    "attack": attack,
     "air_ball": air_ball,
     "defence": defence,
     "replay": replay_like,

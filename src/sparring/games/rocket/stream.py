@@ -12,7 +12,7 @@ from typing import Any
 
 from sparring.core import InputError
 from sparring.games.rocket import field
-from sparring.games.rocket.arena import FieldView
+from sparring.games.rocket.group import FieldView
 from sparring.games.rocket.setup import start_rocketsim
 
 Stream = Callable[[FieldView], None]

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sparring.core import Array, Decisions, InputError, Player
 from sparring.core.files import write_file
 from sparring.games.rocket import field
-from sparring.games.rocket.arena import FieldView, RocketArena
+from sparring.games.rocket.arena import RocketArena
+from sparring.games.rocket.group import FieldView
 
 Floats = Array
 COLOURS = ((60, 120, 220), (230, 130, 40))
