@@ -1,5 +1,6 @@
 """It learns: to touch the ball from nothing, and what only a memory can know. Minutes of CPU, so mostly slow."""
 
+import json
 from time import process_time
 
 import numpy as np
@@ -15,7 +16,8 @@ from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.learn.config import validate_config
 from sparring.learn.learner import NotFinite
 from sparring.learn.ppo import Ppo, PpoSettings
-from sparring.learn.training import Training
+from sparring.learn.run import RunFolder
+from sparring.learn.training import Training, train
 from sparring.rollout import Collector, everyone
 
 QUICK = {
@@ -58,6 +60,45 @@ def test_a_nan_in_an_observation_stops_training_and_is_named():
     with pytest.raises(NotFinite, match="training stopped: observation.world is not finite"):
         training.advance()
     training.close()
+
+
+STAGED = {
+    **QUICK,
+    "settings": {
+        "room": 2,
+        "actions": "small",
+        "seconds": 2,
+        "curriculum": [
+            {"name": "drive", "modes": ["1v1"], "advance": {"measure": "touch_rate", "at_least": 0.0, "times": 2}},
+            {"name": "score", "starts": {"attack": 1}, "advance": {"measure": "goal_rate", "at_least": 100.0}},
+            {"name": "team", "modes": ["2v2"]},
+        ],
+    },
+    "network": {"kind": "attention", "width": 16, "layers": 1, "memory": "lstm"},
+    "learner": {"kind": "ppo", "rows": 256, "batch": 64, "cut": 16, "segment": 8},
+    "matches": 4,
+    "decisions": 1024,
+    "evaluation": {"matches": 2},
+    "overlap": True,
+}
+
+
+def test_a_run_goes_to_the_next_stage_by_its_measure_and_a_resumed_one_stands_where_it_stood(tmp_path):
+    said: list[str] = []
+    config, game = validate_config(STAGED, where="test")
+    train(config, game, RunFolder(tmp_path / "run"), say=said.append)
+    assert "stage 2 of 3: score" in said
+    assert not any("stage 3" in line for line in said)
+    said.clear()
+    longer, _ = validate_config({**STAGED, "decisions": 2048}, where="test")
+    outcome = train(longer, game, RunFolder(tmp_path / "run"), say=said.append)
+    assert outcome.decisions >= 2048
+    assert any(line.startswith("resuming") for line in said)
+    assert not any(line.startswith("stage") for line in said)
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["stage"] for line in lines][:3] == [0, 0, 1]
+    assert lines[-1]["stage"] == 1
+    assert {"play/goals_a_minute", "play/decided_share", "play/touches_a_minute"} <= set(lines[-1])
 
 
 @pytest.mark.slow

@@ -60,6 +60,27 @@ def test_a_hit_pays_by_how_much_it_changed_the_balls_velocity_and_only_who_touch
     assert paid("hit", step) == pytest.approx([0, 0.25])
 
 
+def test_a_hit_to_goal_pays_for_the_speed_it_adds_towards_the_goal_and_costs_the_other_way():
+    step = one_match()
+    step.cars[0, :, field.TOUCHED] = 1
+    step.ball[0, 2] = field.GOAL_HEIGHT / 2
+    step.ball_before[0, field.BALL_VELOCITY] = (500, 600, 0)
+    step.ball[0, field.BALL_VELOCITY] = (0, 2100, 0)
+    assert paid("hit_to_goal", step) == pytest.approx([0.25, -0.25])
+    step.cars[0, 1, field.TOUCHED] = 0
+    assert paid("hit_to_goal", one_match(cars=step.cars, ball=step.ball, ball_before=step.ball_before))[1] == 0
+
+
+def test_behind_ball_is_how_well_car_ball_and_goal_lie_in_line():
+    step = one_match()
+    step.ball[0, 2] = step.cars[0, :, 2] = field.GOAL_HEIGHT / 2
+    assert paid("behind_ball", step) == pytest.approx([1.0, 1.0])
+    step.cars[0, 0, field.POSITION] = (0, 1000, field.GOAL_HEIGHT / 2)
+    step.cars[0, 1, field.POSITION] = (1000, 0, field.GOAL_HEIGHT / 2)
+    moved = one_match(cars=step.cars, ball=step.ball)
+    assert paid("behind_ball", moved) == pytest.approx([-1.0, 0.0], abs=1e-6)
+
+
 def test_ball_to_goal_is_the_balls_speed_towards_the_opponents_goal():
     step = one_match()
     step.ball[0, 2] = field.GOAL_HEIGHT / 2

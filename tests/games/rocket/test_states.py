@@ -28,6 +28,13 @@ def test_everything_is_on_the_field_and_apart(name, team):
 def test_starts_are_what_their_names_say():
     draws = {name: [draw(np.random.default_rng(seed), 1) for seed in range(50)] for name, draw in SITUATIONS.items()}
     assert all(abs(start.ball[1]) > 2500 for start in draws["near_goal"])
+    for start in draws["attack"]:  # the shooter is behind the ball and looks at it, the other one is further back
+        shooter = int(np.abs(start.position[:, 1] - start.ball[1]).argmin())
+        side = 1 if shooter == 0 else -1
+        assert (side * (start.ball[1] - start.position[:, 1]) > 100).all()
+        to_ball = start.ball[:2] - start.position[shooter, :2]
+        off = np.arctan2(to_ball[1], to_ball[0]) - start.angles[shooter, 0]
+        assert np.cos(off) > 0.7
     assert all(start.ball[2] > 600 for start in draws["air_ball"])
     assert all(start.ball[4] * np.sign(start.ball[1]) > 500 for start in draws["defence"])
     assert any((start.pads > 0).any() for start in draws["replay"])
