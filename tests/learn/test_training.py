@@ -14,7 +14,7 @@ from sparring.core import InputError, RunError
 from sparring.learn.checkpoint import load_checkpoint
 from sparring.learn.config import load_config, validate_config
 from sparring.learn.run import RunFolder
-from sparring.learn.training import train
+from sparring.learn.training import Training, train
 
 TINY = {
     "game": "hex",
@@ -40,6 +40,14 @@ def lines(folder, *, timed=False):
         return values
     clock = ("per_second", "share/")
     return [{k: v for k, v in line.items() if not any(part in k for part in clock)} for line in values]
+
+
+def test_a_policy_is_rated_at_the_temperature_the_evaluation_asks_for():
+    for wanted in (0.0, 1.0):
+        config, game = validate_config({**TINY, "evaluation": {"temperature": wanted}}, where="test")
+        training = Training(config, game, say=lambda text: None)
+        assert training.rated_player(1, seed=0).temperature == wanted
+        training.close()
 
 
 @pytest.mark.parametrize("network", [{}, {"memory": "lstm"}])

@@ -37,6 +37,8 @@ class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """Updates between evaluations; 0: only at the end."""
     matches: Count = 400
     opponents: tuple[str, ...] = ("random",)
+    temperature: Annotated[float, Meta(ge=0)] = 1.0
+    """1 rates the policy as it is trained, 0 its likeliest actions."""
     background: bool = False
     """Whether training goes on meanwhile; scores then come some updates later, and runs are no longer deterministic."""
 

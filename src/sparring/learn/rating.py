@@ -44,7 +44,9 @@ class Rater:
         """`policy` as it is rated, with room for `matches` matches; the module belongs to the player from now on."""
         engine = InferenceEngine(self.spec, slots=matches * self.spec.seats, device=self.device, seed=seed)
         engine.add(_POLICY, policy)
-        return NetworkPlayer(engine, _POLICY, least=self.least, keep_policy=True)
+        return NetworkPlayer(
+            engine, _POLICY, temperature=self.evaluation.temperature, least=self.least, keep_policy=True
+        )
 
     def rate(
         self, policy: Callable[[], nn.Module], *, update: int, standing: Mapping[str, int] | None
