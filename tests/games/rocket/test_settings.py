@@ -9,6 +9,7 @@ from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.curriculum import RATINGS, Curriculum, elo
 from sparring.games.rocket.settings import RocketSettings
 from sparring.learn.config import load_config
+from sparring.learn.training import Training
 
 TWO_STAGES = [
     {"name": "touch", "advance": {"measure": "touch_rate", "at_least": 3.0}, "starts": {"random": 1.0}},
@@ -102,7 +103,7 @@ def test_the_arena_changes_stage_with_the_next_matches_and_stands_there_after_a_
     assert other.standing() == arena.standing()
 
 
-@pytest.mark.parametrize("preset", ["rocket-1v1", "rocket-curriculum"])
+@pytest.mark.parametrize("preset", ["rocket-1v1", "rocket-1v1-lstm", "rocket-curriculum"])
 def test_presets_are_valid(preset):
     config, game = load_config(preset, [])
     assert game.name == "rocket"
@@ -111,3 +112,17 @@ def test_presets_are_valid(preset):
         assert len(staged.curriculum) == 5
         assert staged.at(0).modes == ["1v1"]
         assert staged.at(4).modes == ["3v3"]
+
+
+@pytest.mark.parametrize(
+    ("preset", "memory"), [("rocket-1v1", False), ("rocket-1v1-lstm", True), ("rocket-curriculum", True)]
+)
+def test_a_preset_learns_an_update_with_the_memory_it_names(preset, memory):
+    small = ["matches=4", "learner.rows=128", "learner.batch=64", "network.width=16", "learner.cut=16"]
+    config, game = load_config(preset, small)
+    training = Training(config, game, say=lambda text: None)
+    values = training.advance()
+    segment = training.collector._segment
+    training.close()
+    assert np.isfinite(values["policy_loss"])
+    assert segment == (16 if memory else 0)
