@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from sparring.core import InputError
+from sparring.games.rocket.actions import JUMP, action_table
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.export import export_bundle
 from sparring.games.rocket.net import Normalise, rocket_policy
@@ -122,3 +123,17 @@ def test_an_exported_bundle_chooses_the_same_actions_in_a_fresh_process_without_
     assert found["chosen"] == expected.argmax(dim=2).tolist()
     assert (found["tick_skip"], found["delay"]) == (8, 1)
     assert len(np.unique(found["chosen"])) > 1
+
+
+@pytest.mark.parametrize("table", ["small", "full"])
+def test_a_fresh_network_drives_and_seldom_jumps(table):
+    settings = RocketSettings(actions=table)
+    arena = RocketArena(settings, matches=8, seed=0)
+    decisions, _ = arena.wait()
+    policy = rocket_policy(arena.spec, RocketNetwork(width=16, layers=1))
+    seen = {name: torch.tensor(rows) for name, rows in decisions.observation.items()}
+    with torch.no_grad():
+        chances = policy.step(seen, torch.tensor(decisions.legal), {}).logits.softmax(-1).numpy()
+    jumps = action_table(table)[:, JUMP] > 0
+    assert (chances[:, jumps].sum(axis=1) < 0.05).all()
+    assert chances[:, ~jumps].min() > 0.5 / len(jumps)

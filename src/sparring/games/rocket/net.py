@@ -115,8 +115,9 @@ class Head(nn.Module):
         self.logits = mlp([network.width, spec.actions], last=0.01)
         table = action_table(str(spec.settings["actions"]))
         if len(table) == spec.actions:
+            last = cast("nn.Linear", self.logits[-1])
             with torch.no_grad():
-                self.logits[-1].bias.copy_(torch.from_numpy(JUMP_BIAS * table[:, JUMP]))
+                last.bias.copy_(torch.from_numpy(JUMP_BIAS * table[:, JUMP]))
         self.value = mlp([network.width * (2 if self.joined else 1), 1], last=0.1)
 
     def forward(self, features: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor]:

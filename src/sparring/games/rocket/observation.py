@@ -38,7 +38,6 @@ RLGym's `DefaultObs(zero_padding=room)`.
 """
 
 from math import pi
-from typing import Any
 
 import numba
 import numpy as np
@@ -56,6 +55,8 @@ WORLD_FEATURES = 88
 
 _LENGTH = np.float32(1 / 2300)
 _SPIN = np.float32(1 / pi)
+_BACK_WALL = np.float32(field.BACK_WALL)
+_GOAL_MIDDLE = np.float32(field.GOAL_HEIGHT / 2)
 _NEAR = np.float32(1e-3)
 
 
@@ -142,8 +143,8 @@ def _default(
             car = cars[m, shown]
             out = cars_out[row, place]
             _car(b, car, turn, still, out)
-            _own_axes(car[0:3] - own[0:3], own, right, _LENGTH, out[27:30])
-            _own_axes(car[9:12] - own[9:12], own, right, _LENGTH * still, out[30:33])
+            _own_axes(_between(own, 0, car, 0), own, right, _LENGTH, out[27:30])
+            _own_axes(_between(own, 9, car, 9), own, right, _LENGTH * still, out[30:33])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -175,28 +176,30 @@ def _car(ball: Floats, car: Floats, turn: np.float32, still: np.float32, out: Fl
     out[19] = car[18]
     out[20] = car[19]
     right = _right(car)
-    _own_axes(ball[0:3] - car[0:3], car, right, _LENGTH, out[21:24])
-    _own_axes(ball[3:6] - car[9:12], car, right, _LENGTH * still, out[24:27])
+    _own_axes(_between(car, 0, ball, 0), car, right, _LENGTH, out[21:24])
+    _own_axes(_between(car, 9, ball, 3), car, right, _LENGTH * still, out[24:27])
 
 
 @numba.njit(cache=True, nogil=True)
 def _aims(ball: Floats, own: Floats, right: Vector, turn: np.float32, still: np.float32, out: Floats) -> None:
     """Columns 65-87 of `world`: what the own car must know to drive and to shoot."""
-    _own_axes(own[9:12], own, right, _LENGTH * still, out[0:3])
-    _own_axes(own[12:15], own, right, _SPIN * still, out[3:6])
-    theirs = np.array((0.0, turn * field.BACK_WALL, field.GOAL_HEIGHT / 2), np.float32)
-    ours = np.array((0.0, -turn * field.BACK_WALL, field.GOAL_HEIGHT / 2), np.float32)
-    _own_axes(theirs - own[0:3], own, right, _LENGTH, out[6:9])
-    _own_axes(ours - own[0:3], own, right, _LENGTH, out[9:12])
-    to_ball, shot = ball[0:3] - own[0:3], theirs - ball[0:3]
+    x, y, z = own[0], own[1], own[2]
+    back = turn * _BACK_WALL
+    velocity, ball_velocity = (own[9], own[10], own[11]), (ball[3], ball[4], ball[5])
+    _own_axes(velocity, own, right, _LENGTH * still, out[0:3])
+    _own_axes((own[12], own[13], own[14]), own, right, _SPIN * still, out[3:6])
+    _own_axes((-x, back - y, _GOAL_MIDDLE - z), own, right, _LENGTH, out[6:9])
+    _own_axes((-x, -back - y, _GOAL_MIDDLE - z), own, right, _LENGTH, out[9:12])
+    to_ball = _between(own, 0, ball, 0)
+    shot = (-ball[0], back - ball[1], _GOAL_MIDDLE - ball[2])
     gap, way = max(np.sqrt(_dot(to_ball, to_ball)), _NEAR), max(np.sqrt(_dot(shot, shot)), _NEAR)
     _own_axes(to_ball, own, right, 1 / gap, out[12:15])
     _own_axes(shot, own, right, 1 / way, out[15:18])
     out[18] = gap * _LENGTH
     out[19] = way * _LENGTH
     out[20] = _dot(to_ball, shot) / (gap * way)
-    out[21] = _dot(own[9:12], to_ball) / gap * _LENGTH * still
-    out[22] = _dot(ball[3:6], shot) / way * _LENGTH * still
+    out[21] = _dot(velocity, to_ball) / gap * _LENGTH * still
+    out[22] = _dot(ball_velocity, shot) / way * _LENGTH * still
 
 
 @numba.njit(cache=True, nogil=True)
@@ -211,15 +214,22 @@ def _right(car: Floats) -> Vector:
 
 
 @numba.njit(cache=True, nogil=True)
-def _own_axes(vector: Floats, car: Floats, right: Vector, scale: np.float32, out: Floats) -> None:
-    """`vector: float32[3]` along the car's nose, right and roof, times `scale`."""
-    out[0] = _dot(vector, car[3:6]) * scale
-    out[1] = (vector[0] * right[0] + vector[1] * right[1] + vector[2] * right[2]) * scale
-    out[2] = _dot(vector, car[6:9]) * scale
+def _between(a: Floats, at: int, b: Floats, there: int) -> Vector:
+    """From the vector that begins at `a[at]` to the one at `b[there]`; a tuple, because arrays would be allocated."""
+    return b[there] - a[at], b[there + 1] - a[at + 1], b[there + 2] - a[at + 2]
 
 
 @numba.njit(cache=True, nogil=True)
-def _dot(a: Floats, b: Floats) -> Any:
+def _own_axes(vector: Vector, car: Floats, right: Vector, scale: np.float32, out: Floats) -> None:
+    """Writes `vector` along the car's nose, right and roof, times `scale`, to `out: float32[3]`."""
+    x, y, z = vector
+    out[0] = (x * car[3] + y * car[4] + z * car[5]) * scale
+    out[1] = _dot(vector, right) * scale
+    out[2] = (x * car[6] + y * car[7] + z * car[8]) * scale
+
+
+@numba.njit(cache=True, nogil=True)
+def _dot(a: Vector, b: Vector) -> np.float32:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
