@@ -31,7 +31,7 @@ seat order, rows of absent cars all 0:
     85       cosine between the last two directions: 1 where driving at the ball pushes it to their goal
     86-87    speed / 2300 of the own car to the ball, of the ball to their goal
 
-What is in a car's own axes could be worked out from the rest, but a small network takes millions of rows to learn how.
+What is in a car's own axes could be worked out from the rest; a small network need not learn how.
 
 `positions` is the same with velocities and spins at 0. `rlgym` is one array `flat: float32[52 + 40 * room]`, equal to
 RLGym's `DefaultObs(zero_padding=room)`.
