@@ -148,3 +148,12 @@ def test_what_a_car_sees_in_its_own_axes():
     to_ball = np.array([-500, 1000, 0]) / np.hypot(1000, 500)
     np.testing.assert_allclose(seen["world"][85], to_ball @ shot_unit, atol=1e-3)
     np.testing.assert_allclose(world[86:88], (1000 * to_ball[1], 0), atol=1)
+
+
+def test_positions_shows_nothing_of_how_anything_moves():
+    still = situation(ball=(-500, 0, 300), speed=0.0)
+    moving = situation(ball=(-500, 0, 300), velocity=(700, -300, 200), speed=900.0)
+    moving.spin[:] = 1.5
+    arena = arena_of([still, moving], {"goal": 1.0}, observation="positions")
+    for name, rows in arena.wait()[0].observation.items():
+        np.testing.assert_array_equal(rows[:2], rows[2:], err_msg=name)
