@@ -46,7 +46,7 @@ def main() -> None:
     curve("kuhn-rnad", "kuhn rnad", updates=150 * scale, every=25 * scale, bar=None if quick else 0.05)
     curve("kuhn-ppo", "kuhn ppo", updates=150 * scale, every=25 * scale)
     if not quick:
-        curve("leduc-rnad", "leduc rnad", updates=1369, every=100, bar=0.5)
+        curve("leduc-rnad", "leduc rnad", updates=1600, every=100, bar=0.5)
         curve("leduc-ppo", "leduc ppo", updates=1000, every=100)
         curve("leduc-magnet", "leduc magnet", updates=1000, every=100)
 
