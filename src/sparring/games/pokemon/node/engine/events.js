@@ -1,0 +1,446 @@
+// Showdown's event system, which takes most of a battle's time, without asking effects that have nothing to say.
+//
+// `runEvent` first looks whether anybody answers the event, with one lookup an effect. Mostly nobody does and it is done;
+// otherwise the handlers are listed in exactly the order of Showdown's own functions, as speed ties among them are
+// broken by random numbers drawn in that order.
+'use strict';
+const { Battle } = require('pokemon-showdown/dist/sim/battle');
+const { Pokemon } = require('pokemon-showdown/dist/sim/pokemon');
+const { Side } = require('pokemon-showdown/dist/sim/side');
+const { tablesOf } = require('./handlers');
+
+const UNPREFIXED = new Set(['BeforeTurn', 'Update', 'Weather', 'WeatherChange', 'TerrainChange']);
+const LEFT_TO_RIGHT = new Set(['Invulnerability', 'TryHit', 'DamagingHit', 'EntryHazard']);
+const MODIFY_EXACT_BELOW = 1 << 20;
+const { getAbility, getItem } = Pokemon.prototype;
+const { allies } = Side.prototype;
+const { modify } = Battle.prototype;
+const { compareLeftToRightOrder, compareRedirectOrder } = Battle;
+const NOTHING = () => {};
+
+const callbackNames = new Map();
+function callbackName(eventid) {
+  let name = callbackNames.get(eventid);
+  if (name === undefined) {
+    name = `on${eventid}`;
+    callbackNames.set(eventid, name);
+  }
+  return name;
+}
+
+function abilityTable(tables, pokemon) {
+  return pokemon.getAbility === getAbility ? tables.ability(pokemon.ability) : tables.of(pokemon.getAbility());
+}
+
+function itemTable(tables, pokemon) {
+  return pokemon.getItem === getItem ? tables.item(pokemon.item) : tables.of(pokemon.getItem());
+}
+
+/** Whether any effect on a Pokémon answers the event, under whatever prefix. */
+function pokemonAnswers(tables, pokemon, eventid) {
+  if (pokemon.status !== '' && tables.condition(pokemon.status).events.has(eventid)) return true;
+  for (const id in pokemon.volatiles) {
+    if (tables.condition(id).events.has(eventid)) return true;
+  }
+  if (abilityTable(tables, pokemon).events.has(eventid)) return true;
+  if (itemTable(tables, pokemon).events.has(eventid)) return true;
+  if (tables.of(pokemon.baseSpecies).events.has(eventid)) return true;
+  for (const id in pokemon.side.slotConditions[pokemon.position]) {
+    if (tables.condition(id).events.has(eventid)) return true;
+  }
+  return false;
+}
+
+/** Adds a Pokémon's handlers of one prefix. Called where `pokemonAnswers`, so speed matters less. */
+function addPokemonHandlers(battle, tables, handlers, pokemon, eventid, prefix) {
+  let table = tables.condition(pokemon.status);
+  let answer = table.events.get(eventid)?.[prefix];
+  if (answer) handlers.push(answer.handler(battle, table.effect, pokemon.statusState, pokemon.clearStatus, pokemon));
+  for (const id in pokemon.volatiles) {
+    table = tables.condition(id);
+    answer = table.events.get(eventid)?.[prefix];
+    if (answer) handlers.push(answer.handler(battle, table.effect, pokemon.volatiles[id], pokemon.removeVolatile, pokemon));
+  }
+  table = abilityTable(tables, pokemon);
+  answer = table.events.get(eventid)?.[prefix];
+  if (answer) handlers.push(answer.handler(battle, table.effect, pokemon.abilityState, pokemon.clearAbility, pokemon));
+  table = itemTable(tables, pokemon);
+  answer = table.events.get(eventid)?.[prefix];
+  if (answer) handlers.push(answer.handler(battle, table.effect, pokemon.itemState, pokemon.clearItem, pokemon));
+  table = tables.of(pokemon.baseSpecies);
+  answer = table.events.get(eventid)?.[prefix];
+  if (answer) handlers.push(answer.handler(battle, table.effect, pokemon.speciesState, NOTHING, pokemon));
+  const { side } = pokemon;
+  const slot = side.slotConditions[pokemon.position];
+  for (const id in slot) {
+    table = tables.condition(id);
+    answer = table.events.get(eventid)?.[prefix];
+    if (answer) handlers.push(answer.handler(battle, table.effect, slot[id], side.removeSlotCondition, pokemon));
+  }
+}
+
+function addSideHandlers(battle, tables, handlers, side, eventid, prefix) {
+  for (const id in side.sideConditions) {
+    const table = tables.condition(id);
+    const answer = table.events.get(eventid)?.[prefix];
+    if (answer && !answer.borrowed) {
+      handlers = push(
+        handlers, answer.handler(battle, table.effect, side.sideConditions[id], side.removeSideCondition, side));
+    }
+  }
+  return handlers;
+}
+
+function push(handlers, handler) {
+  if (!handlers) return [handler];
+  handlers.push(handler);
+  return handlers;
+}
+
+/** Handlers of an event in Showdown's order, or null if there are none. */
+function findHandlers(battle, target, eventid, source) {
+  if (Array.isArray(target)) {
+    let handlers = null;
+    for (let i = 0; i < target.length; i++) {
+      const found = findHandlers(battle, target[i], eventid, source);
+      if (!found) continue;
+      for (const handler of found) {
+        handler.target = target[i];
+        handler.index = i;
+      }
+      handlers = handlers ? handlers.concat(found) : found;
+    }
+    return handlers;
+  }
+  const tables = tablesOf(battle.dex);
+  let handlers = null;
+  const bubblesDown = target instanceof Side;
+  const prefixed = !UNPREFIXED.has(eventid);
+  let sourceAnswers;
+  if (target instanceof Pokemon && (target.isActive || source?.isActive)) {
+    const targetAnswers = pokemonAnswers(tables, target, eventid);
+    if (source === target) sourceAnswers = targetAnswers;
+    if (targetAnswers) {
+      handlers = [];
+      addPokemonHandlers(battle, tables, handlers, target, eventid, 'on');
+    }
+    if (prefixed) {
+      const { side } = target;
+      const plain = side.allies === allies && battle.gameType !== 'freeforall' && battle.gameType !== 'multi';
+      for (let team = 0; team < 2; team++) {
+        const list = team === 0 ? (plain ? side.active : target.alliesAndSelf()) : (plain ? side.foe.active : target.foes());
+        for (let i = 0; i < list.length; i++) {
+          const pokemon = list[i];
+          if (plain && !(pokemon && pokemon.hp)) continue;
+          const answers = pokemon === target ? targetAnswers : pokemonAnswers(tables, pokemon, eventid);
+          if (pokemon === source) sourceAnswers = answers;
+          if (!answers) continue;
+          handlers ??= [];
+          addPokemonHandlers(battle, tables, handlers, pokemon, eventid, team === 0 ? 'ally' : 'foe');
+          addPokemonHandlers(battle, tables, handlers, pokemon, eventid, 'any');
+        }
+      }
+    }
+    target = target.side;
+  }
+  if (source && prefixed && (sourceAnswers ?? pokemonAnswers(tables, source, eventid))) {
+    handlers ??= [];
+    addPokemonHandlers(battle, tables, handlers, source, eventid, 'source');
+  }
+  if (target instanceof Side) {
+    for (const side of battle.sides) {
+      const own = side === target || side === target.allySide;
+      if (bubblesDown) {
+        for (const active of side.active) {
+          if (!pokemonAnswers(tables, active, eventid)) continue;
+          handlers ??= [];
+          if (own) addPokemonHandlers(battle, tables, handlers, active, eventid, 'on');
+          else if (prefixed) addPokemonHandlers(battle, tables, handlers, active, eventid, 'foe');
+          if (prefixed) addPokemonHandlers(battle, tables, handlers, active, eventid, 'any');
+        }
+      }
+      if (side.n < 2 || !side.allySide) {
+        if (own) handlers = addSideHandlers(battle, tables, handlers, side, eventid, 'on');
+        else if (prefixed) handlers = addSideHandlers(battle, tables, handlers, side, eventid, 'foe');
+        if (prefixed) handlers = addSideHandlers(battle, tables, handlers, side, eventid, 'any');
+      }
+    }
+  }
+  return addBattleHandlers(battle, tables, addFieldHandlers(battle, tables, handlers, eventid), eventid);
+}
+
+function addFieldHandlers(battle, tables, handlers, eventid) {
+  const { field } = battle;
+  for (const id in field.pseudoWeather) {
+    const table = tables.condition(id);
+    const answer = table.events.get(eventid)?.on;
+    if (answer && !answer.borrowed) {
+      handlers = push(
+        handlers, answer.handler(battle, table.effect, field.pseudoWeather[id], field.removePseudoWeather, field));
+    }
+  }
+  if (field.weather !== '') {
+    const table = tables.condition(field.weather);
+    const answer = table.events.get(eventid)?.on;
+    if (answer && !answer.borrowed) {
+      handlers = push(handlers, answer.handler(battle, table.effect, field.weatherState, field.clearWeather, field));
+    }
+  }
+  if (field.terrain !== '') {
+    const table = tables.condition(field.terrain);
+    const answer = table.events.get(eventid)?.on;
+    if (answer && !answer.borrowed) {
+      handlers = push(handlers, answer.handler(battle, table.effect, field.terrainState, field.clearTerrain, field));
+    }
+  }
+  return handlers;
+}
+
+function addBattleHandlers(battle, tables, handlers, eventid) {
+  const answer = tables.format(battle.format).events.get(eventid)?.on;
+  if (answer && !answer.borrowed) {
+    handlers = push(handlers, answer.handler(battle, battle.format, battle.formatData, null, battle));
+  }
+  if (!battle.events) return handlers;
+  for (const custom of battle.events[callbackName(eventid)] ?? []) {
+    handlers = push(handlers, {
+      effect: custom.target,
+      callback: custom.callback,
+      state: custom.target.effectType === 'Format' ? battle.formatData : null,
+      end: null,
+      effectHolder: battle,
+      order: custom.order,
+      priority: custom.priority,
+      subOrder: custom.subOrder,
+      effectOrder: undefined,
+      speed: undefined,
+      endCallArgs: undefined,
+      target: undefined,
+      index: undefined,
+    });
+  }
+  return handlers;
+}
+
+function overflow(battle, eventid) {
+  battle.add('message', 'STACK LIMIT EXCEEDED');
+  battle.add('message', 'PLEASE REPORT IN BUG THREAD');
+  battle.add('message', 'Event: ' + eventid);
+  battle.add('message', 'Parent event: ' + battle.event.id);
+  throw new Error('Stack overflow');
+}
+
+/** Whether an effect in play is switched off for this event: cured, broken, suppressed or ignored. */
+function silenced(battle, eventid, effect, holder) {
+  switch (effect.effectType) {
+    case 'Status':
+      if (holder.status !== effect.id) return true;
+      break;
+    case 'Ability':
+      if (effect.flags.breakable && battle.suppressingAbility(holder)) {
+        if (battle.debugMode) battle.debug(eventid + ' handler suppressed by Mold Breaker');
+        return true;
+      }
+      if (eventid !== 'End' && holder instanceof Pokemon && holder.ignoringAbility()) {
+        if (eventid !== 'Update') battle.debug(eventid + ' handler suppressed by Gastro Acid or Neutralizing Gas');
+        return true;
+      }
+      break;
+    case 'Item':
+      if (
+        eventid !== 'Start' && eventid !== 'SwitchIn' && eventid !== 'TakeItem' &&
+        holder instanceof Pokemon && holder.ignoringItem()
+      ) {
+        if (eventid !== 'Update') battle.debug(eventid + ' handler suppressed by Embargo, Klutz or Magic Room');
+        return true;
+      }
+      break;
+  }
+  if (
+    (effect.effectType === 'Weather' || eventid === 'Weather') && eventid !== 'Residual' && eventid !== 'End' &&
+    battle.field.suppressingWeather()
+  ) {
+    battle.debug(eventid + ' handler suppressed by Air Lock');
+    return true;
+  }
+  return false;
+}
+
+const replaced = {
+  findEventHandlers(target, eventid, source) {
+    return findHandlers(this, target, eventid, source) ?? [];
+  },
+
+  runEvent(eventid, target, source, sourceEffect, relayVar, onEffect, fastExit) {
+    if (this.eventDepth >= 8) overflow(this, eventid);
+    if (!target) target = this;
+    let handlers = findHandlers(this, target, eventid, source instanceof Pokemon ? source : null);
+    if (onEffect) {
+      if (!sourceEffect) throw new Error('onEffect passed without an effect');
+      const name = callbackName(eventid);
+      const callback = sourceEffect[name];
+      if (callback !== undefined) {
+        if (Array.isArray(target)) throw new Error('');
+        const state = this.initEffectState({});
+        const own = this.resolvePriority({ effect: sourceEffect, callback, state, end: null, effectHolder: target }, name);
+        if (handlers) handlers.unshift(own);
+        else handlers = [own];
+      }
+    }
+    const many = Array.isArray(target);
+    let hasRelayVar = true;
+    if (relayVar === undefined || relayVar === null) {
+      relayVar = true;
+      hasRelayVar = false;
+    }
+    if (!handlers) {
+      if (many) return Array.isArray(relayVar) ? relayVar : target.map(() => true);
+      if (typeof relayVar === 'number' && relayVar === Math.abs(Math.floor(relayVar))) {
+        if (relayVar >= MODIFY_EXACT_BELOW || this.modify !== modify) return this.modify(relayVar, 1);
+        return relayVar + 0;
+      }
+      return relayVar;
+    }
+    if (handlers.length > 1) {
+      if (LEFT_TO_RIGHT.has(eventid)) handlers.sort(compareLeftToRightOrder);
+      else if (fastExit) handlers.sort(compareRedirectOrder);
+      else this.speedSort(handlers);
+    }
+    let argument = relayVar;
+    let argumentTarget = target;
+    const parentEvent = this.event;
+    this.event = { id: eventid, target, source, effect: sourceEffect, modifier: 1 };
+    this.eventDepth++;
+    let targetRelayVars = null;
+    if (many) targetRelayVars = Array.isArray(relayVar) ? relayVar : target.map(() => true);
+    for (let i = 0; i < handlers.length; i++) {
+      const handler = handlers[i];
+      const { effect, effectHolder, callback, index } = handler;
+      if (index !== undefined) {
+        if (!targetRelayVars[index] && !(targetRelayVars[index] === 0 && eventid === 'DamagingHit')) continue;
+        if (handler.target) {
+          argumentTarget = handler.target;
+          this.event.target = handler.target;
+        }
+        if (hasRelayVar) argument = targetRelayVars[index];
+      }
+      if (silenced(this, eventid, effect, effectHolder)) continue;
+      let returned = callback;
+      if (typeof callback === 'function') {
+        const parentEffect = this.effect;
+        const parentEffectState = this.effectState;
+        this.effect = effect;
+        this.effectState = handler.state || this.initEffectState({});
+        this.effectState.target = effectHolder;
+        returned = hasRelayVar
+          ? callback.call(this, argument, argumentTarget, source, sourceEffect)
+          : callback.call(this, argumentTarget, source, sourceEffect);
+        this.effect = parentEffect;
+        this.effectState = parentEffectState;
+      }
+      if (returned !== undefined) {
+        relayVar = returned;
+        if (!relayVar || fastExit) {
+          if (index === undefined) break;
+          targetRelayVars[index] = relayVar;
+          if (targetRelayVars.every(value => !value)) break;
+        }
+        if (hasRelayVar) argument = relayVar;
+      }
+    }
+    this.eventDepth--;
+    if (typeof relayVar === 'number' && relayVar === Math.abs(Math.floor(relayVar))) {
+      relayVar = this.modify(relayVar, this.event.modifier);
+    }
+    this.event = parentEvent;
+    return many ? targetRelayVars : relayVar;
+  },
+
+  singleEvent(eventid, effect, state, target, source, sourceEffect, relayVar, customCallback) {
+    if (this.eventDepth >= 8) overflow(this, eventid);
+    if (this.log.length - this.sentLogPos > 1000) {
+      this.add('message', 'LINE LIMIT EXCEEDED');
+      this.add('message', 'PLEASE REPORT IN BUG THREAD');
+      this.add('message', 'Event: ' + eventid);
+      this.add('message', 'Parent event: ' + this.event.id);
+      throw new Error('Infinite loop');
+    }
+    const hasRelayVar = relayVar !== undefined;
+    if (!hasRelayVar) relayVar = true;
+    const callback = customCallback || effect[callbackName(eventid)];
+    if (callback === undefined && !this.debugMode) return relayVar;
+    switch (effect.effectType) {
+      case 'Status':
+        if (target instanceof Pokemon && target.status !== effect.id) return relayVar;
+        break;
+      case 'Ability':
+        if (eventid === 'SwitchIn' && effect.flags.breakable && this.suppressingAbility(target)) {
+          this.debug(eventid + ' handler suppressed by Mold Breaker');
+          return relayVar;
+        }
+        if (eventid !== 'End' && target instanceof Pokemon && target.ignoringAbility()) {
+          this.debug(eventid + ' handler suppressed by Gastro Acid or Neutralizing Gas');
+          return relayVar;
+        }
+        break;
+      case 'Item':
+        if (
+          eventid !== 'Start' && eventid !== 'TakeItem' && eventid !== 'SetAbility' &&
+          target instanceof Pokemon && target.ignoringItem()
+        ) {
+          this.debug(eventid + ' handler suppressed by Embargo, Klutz or Magic Room');
+          return relayVar;
+        }
+        break;
+      case 'Weather':
+        if (
+          eventid !== 'FieldStart' && eventid !== 'FieldResidual' && eventid !== 'FieldEnd' &&
+          this.field.suppressingWeather()
+        ) {
+          this.debug(eventid + ' handler suppressed by Air Lock');
+          return relayVar;
+        }
+        break;
+    }
+    if (callback === undefined) return relayVar;
+    if (typeof callback !== 'function') return callback;
+    const parentEffect = this.effect;
+    const parentEffectState = this.effectState;
+    const parentEvent = this.event;
+    this.effect = effect;
+    this.effectState = state || this.initEffectState({});
+    this.event = { id: eventid, target, source, effect: sourceEffect };
+    this.eventDepth++;
+    const returned = hasRelayVar
+      ? callback.call(this, relayVar, target, source, sourceEffect)
+      : callback.call(this, target, source, sourceEffect);
+    this.eventDepth--;
+    this.effect = parentEffect;
+    this.effectState = parentEffectState;
+    this.event = parentEvent;
+    return returned === undefined ? relayVar : returned;
+  },
+
+  speedSort(list, comparator = this.comparePriority) {
+    const { length } = list;
+    for (let sorted = 0; sorted + 1 < length;) {
+      let next = [sorted];
+      for (let i = sorted + 1; i < length; i++) {
+        const delta = comparator(list[next[0]], list[i]);
+        if (delta > 0) next = [i];
+        else if (delta === 0) next.push(i);
+      }
+      for (let i = 0; i < next.length; i++) {
+        const index = next[i];
+        if (index === sorted + i) continue;
+        const moved = list[sorted + i];
+        list[sorted + i] = list[index];
+        list[index] = moved;
+      }
+      if (next.length > 1) this.prng.shuffle(list, sorted, sorted + next.length);
+      sorted += next.length;
+    }
+  },
+};
+
+module.exports = { replaced };

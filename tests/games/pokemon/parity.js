@@ -1,0 +1,75 @@
+// Plays seeded battles of random choices with Showdown as it is or with our faster engine, for the test that both do the
+// same:
+//     node parity.js SETTINGS      SETTINGS is JSON: {format, battles, seed, teams, sheets, engine, show}
+// `teams` is a file of packed teams or a random format to draw them from; `sheets` opens team sheets; `engine` is the
+// module to load, or empty. One line a battle: decisions and a digest of all that the engine did (log with its secret
+// lines, requests, errors, choices and the state of its random numbers). With `show`, the transcript of that battle instead.
+'use strict';
+const crypto = require('crypto');
+const fs = require('fs');
+const { Battle, Teams, PRNG } = require('pokemon-showdown');
+const { choose } = require('./choices');
+
+const { format, battles, seed, teams, sheets, engine, show } = JSON.parse(process.argv[2]);
+if (engine) require(engine);
+Date.now = () => 0;
+const pool = teams.endsWith('.txt') ? fs.readFileSync(teams, 'utf8').trim().split('\n') : null;
+const NONSENSE = ['move 7', 'switch 1', 'switch 9', 'move tackle mega zmove', 'pass', 'team 11', 'undo', ''];
+
+function team(prng, number, side) {
+  if (pool) return pool[prng.random(pool.length)];
+  return Teams.pack(Teams.generate(teams, { seed: [seed, number, 2, side] }));
+}
+
+function play(number, record) {
+  const prng = new PRNG([seed, number, 1, 1]);
+  const battle = new Battle({
+    formatid: format,
+    seed: [seed, number, 3, 1],
+    send: (type, data) => { if (type !== 'update') record(`${type} ${data}`); },
+    p1: { name: 'one', team: team(prng, number, 1) },
+    p2: { name: 'two', team: team(prng, number, 2) },
+  });
+  if (sheets) battle.showOpenTeamSheets();
+  let decisions = 0;
+  let position = 0;
+  for (let step = 0; step < 1200 && !battle.ended; step++) {
+    for (; position < battle.log.length; position++) record(battle.log[position]);
+    for (const side of battle.sides) record(`${side.id} ${JSON.stringify(side.activeRequest)}`);
+    record(`random ${battle.prng.getSeed()}`);
+    for (const side of battle.sides) {
+      const request = side.activeRequest;
+      if (!request || request.wait || side.isChoiceDone()) continue;
+      if (prng.random(100) < 5) {
+        const nonsense = NONSENSE[prng.random(NONSENSE.length)];
+        if (nonsense === 'undo') battle.undoChoice(side.id);
+        else record(`${nonsense}: ${battle.choose(side.id, nonsense)} ${side.choice.error}`);
+        if (side.activeRequest !== request || side.isChoiceDone()) continue;
+      }
+      decisions++;
+      const choice = choose(prng, request);
+      record(`${side.id} ${choice}`);
+      if (!battle.choose(side.id, choice) && !battle.choose(side.id, 'default')) {
+        throw new Error(`${format} battle ${number}: ${choice} and default refused: ${side.choice.error}`);
+      }
+    }
+    battle.sendUpdates();
+  }
+  for (; position < battle.log.length; position++) record(battle.log[position]);
+  record(`random ${battle.prng.getSeed()} winner ${battle.winner} turn ${battle.turn}`);
+  record(battle.inputLog.join('\n'));
+  battle.destroy();
+  return decisions;
+}
+
+for (let number = show ?? 0; number < (show === undefined ? battles : show + 1); number++) {
+  const digest = crypto.createHash('sha256');
+  const record = show === undefined ? line => digest.update(line + '\n') : line => fs.writeSync(1, line + '\n');
+  let decisions = 0;
+  try {
+    decisions = play(number, record);
+  } catch (error) {
+    record(`threw ${error.message}`);
+  }
+  if (show === undefined) fs.writeSync(1, `${decisions} ${digest.digest('hex')}\n`);
+}
