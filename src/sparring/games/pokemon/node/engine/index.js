@@ -6,7 +6,11 @@
 'use strict';
 const { version } = require('pokemon-showdown/package.json');
 const { Battle } = require('pokemon-showdown/dist/sim/battle');
+const { ModdedDex } = require('pokemon-showdown/dist/sim/dex');
+const { PRNG } = require('pokemon-showdown/dist/sim/prng');
 const events = require('./events');
+const moves = require('./moves');
+const random = require('./random');
 
 const VERSION = '0.11.11';
 
@@ -19,3 +23,5 @@ function replace(owner, methods) {
 
 if (version !== VERSION) throw new Error(`the faster engine is for pokemon-showdown ${VERSION}, not ${version}`);
 replace(Battle, events.replaced);
+replace(ModdedDex, moves.replaced);
+replace(new PRNG('gen5,0000000000000000').rng.constructor, random.replaced);
