@@ -65,12 +65,13 @@ def speeds(format: str, *, seconds: float, rounds: int) -> None:
     wanted, processes = FORMATS[format]
     arena = PokemonArena(PokemonSettings(format=format, simulators=processes), matches=MATCHES, seed=0)
     server = LocalServer(config={"subprocesses": SERVER_PROCESSES})
-    ours, bare, peer = [], [], []
+    ours, bare, faster, peer = [], [], [], []
     try:
         play(arena, seconds=seconds / 2)
         for _ in range(rounds):
             ours.append(play(arena, seconds=seconds))
             bare.append(bare_speed(format, seconds, processes))
+            faster.append(bare_speed(format, seconds, processes, engine=True))
             peer.append(run_peer(format, server.port, seconds))
     finally:
         arena.close()
@@ -83,6 +84,15 @@ def speeds(format: str, *, seconds: float, rounds: int) -> None:
     figure(name, best, "decisions/s", limit="bare simulator", reference=round(limit), ratio=ratio(best, limit))
     by_cpu = max(rate for _, rate in ours)
     limit_by_cpu = max(run["decisions"] / run["cpu"] for runs in bare for run in runs)
+    faster_by_cpu = max(run["decisions"] / run["cpu"] for runs in faster for run in runs)
+    figure(
+        f"{format}: our engine alone",
+        faster_by_cpu,
+        "decisions/CPU-s",
+        peer="bare simulator",
+        reference=round(limit_by_cpu),
+        ratio=ratio(faster_by_cpu, limit_by_cpu),
+    )
     figure(
         f"{format}: one simulator process",
         by_cpu,
@@ -118,14 +128,15 @@ def children_seconds(arena) -> float:
     return sum(time.user + time.system for time in times)
 
 
-def bare_speed(format: str, seconds: float, processes: int) -> list[dict]:
-    """What each of so many bare simulator processes did at the same time."""
-    from sparring.games.pokemon.setup import installation, pools_folder
+def bare_speed(format: str, seconds: float, processes: int, *, engine: bool = False) -> list[dict]:
+    """What each of so many bare simulator processes did at the same time; with `engine`, ours replaces Showdown's."""
+    from sparring.games.pokemon.setup import NODE_FOLDER, installation, pools_folder
 
     found = installation()
     script = Path(__file__).with_name("pokemon_bare.js")
     pool = pools_folder() / format / "0.txt"
     command = [found.node, str(script), format, str(pool), str(seconds), str(seconds / 2)]
+    command += [str(NODE_FOLDER / "engine")] if engine else []
     runs = [subprocess.Popen(command, env=found.environment(), stdout=subprocess.PIPE) for _ in range(processes)]
     return [json.loads(run.communicate()[0]) for run in runs]
 

@@ -18,6 +18,7 @@
 const fs = require('fs');
 const { StringDecoder } = require('string_decoder');
 const { Battle } = require('pokemon-showdown');
+require('./engine');
 
 const FLUSH_BYTES = 1 << 15;
 const battles = new Map();

@@ -12,7 +12,6 @@ const { tablesOf } = require('./handlers');
 const UNPREFIXED = new Set(['BeforeTurn', 'Update', 'Weather', 'WeatherChange', 'TerrainChange']);
 const LEFT_TO_RIGHT = new Set(['Invulnerability', 'TryHit', 'DamagingHit', 'EntryHazard']);
 const MODIFY_EXACT_BELOW = 1 << 20;
-const { getAbility, getItem } = Pokemon.prototype;
 const { allies } = Side.prototype;
 const { modify } = Battle.prototype;
 const { compareLeftToRightOrder, compareRedirectOrder } = Battle;
@@ -28,22 +27,14 @@ function callbackName(eventid) {
   return name;
 }
 
-function abilityTable(tables, pokemon) {
-  return pokemon.getAbility === getAbility ? tables.ability(pokemon.ability) : tables.of(pokemon.getAbility());
-}
-
-function itemTable(tables, pokemon) {
-  return pokemon.getItem === getItem ? tables.item(pokemon.item) : tables.of(pokemon.getItem());
-}
-
 /** Whether any effect on a Pokémon answers the event, under whatever prefix. */
 function pokemonAnswers(tables, pokemon, eventid) {
   if (pokemon.status !== '' && tables.condition(pokemon.status).events.has(eventid)) return true;
   for (const id in pokemon.volatiles) {
     if (tables.condition(id).events.has(eventid)) return true;
   }
-  if (abilityTable(tables, pokemon).events.has(eventid)) return true;
-  if (itemTable(tables, pokemon).events.has(eventid)) return true;
+  if (tables.abilityOf(pokemon).events.has(eventid)) return true;
+  if (tables.itemOf(pokemon).events.has(eventid)) return true;
   if (tables.of(pokemon.baseSpecies).events.has(eventid)) return true;
   for (const id in pokemon.side.slotConditions[pokemon.position]) {
     if (tables.condition(id).events.has(eventid)) return true;
@@ -61,10 +52,10 @@ function addPokemonHandlers(battle, tables, handlers, pokemon, eventid, prefix) 
     answer = table.events.get(eventid)?.[prefix];
     if (answer) handlers.push(answer.handler(battle, table.effect, pokemon.volatiles[id], pokemon.removeVolatile, pokemon));
   }
-  table = abilityTable(tables, pokemon);
+  table = tables.abilityOf(pokemon);
   answer = table.events.get(eventid)?.[prefix];
   if (answer) handlers.push(answer.handler(battle, table.effect, pokemon.abilityState, pokemon.clearAbility, pokemon));
-  table = itemTable(tables, pokemon);
+  table = tables.itemOf(pokemon);
   answer = table.events.get(eventid)?.[prefix];
   if (answer) handlers.push(answer.handler(battle, table.effect, pokemon.itemState, pokemon.clearItem, pokemon));
   table = tables.of(pokemon.baseSpecies);

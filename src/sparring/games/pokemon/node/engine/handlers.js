@@ -9,6 +9,7 @@ const { Pokemon } = require('pokemon-showdown/dist/sim/pokemon');
 const { Side } = require('pokemon-showdown/dist/sim/side');
 const { Field } = require('pokemon-showdown/dist/sim/field');
 
+const { getAbility, getItem } = Pokemon.prototype;
 const TABLES = Symbol('handler tables');
 const PREFIXES = { Ally: 'ally', Any: 'any', Foe: 'foe', Source: 'source' };
 const SUB_ORDERS = { Condition: 2, Weather: 5, Format: 5, Rule: 5, Ruleset: 5, Ability: 7, Item: 8 };
@@ -142,6 +143,14 @@ class Tables {
 
   item(id) {
     return this.items.get(id) ?? this.keep(this.items, id, this.dex.items.getByID(id));
+  }
+
+  abilityOf(pokemon) {
+    return pokemon.getAbility === getAbility ? this.ability(pokemon.ability) : this.of(pokemon.getAbility());
+  }
+
+  itemOf(pokemon) {
+    return pokemon.getItem === getItem ? this.item(pokemon.item) : this.of(pokemon.getItem());
   }
 
   format(format) {

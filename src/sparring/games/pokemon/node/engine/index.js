@@ -4,24 +4,22 @@
 // play battles with and without them and compare logs, requests and random numbers. They lean on how Showdown works
 // inside, so they refuse any version but the one they were written for.
 'use strict';
+const VERSION = '0.11.11';
 const { version } = require('pokemon-showdown/package.json');
+if (version !== VERSION) throw new Error(`the faster engine is for pokemon-showdown ${VERSION}, not ${version}`);
+
 const { Battle } = require('pokemon-showdown/dist/sim/battle');
 const { ModdedDex } = require('pokemon-showdown/dist/sim/dex');
 const { PRNG } = require('pokemon-showdown/dist/sim/prng');
-const events = require('./events');
-const moves = require('./moves');
-const random = require('./random');
 
-const VERSION = '0.11.11';
-
-function replace(owner, methods) {
-  for (const name of Object.keys(methods)) {
+function replace(owner, { replaced }) {
+  for (const name of Object.keys(replaced)) {
     if (typeof owner.prototype[name] !== 'function') throw new Error(`pokemon-showdown has no ${owner.name}.${name} to replace`);
-    Object.defineProperty(owner.prototype, name, { value: methods[name] });
+    Object.defineProperty(owner.prototype, name, { value: replaced[name] });
   }
 }
 
-if (version !== VERSION) throw new Error(`the faster engine is for pokemon-showdown ${VERSION}, not ${version}`);
-replace(Battle, events.replaced);
-replace(ModdedDex, moves.replaced);
-replace(new PRNG('gen5,0000000000000000').rng.constructor, random.replaced);
+replace(Battle, require('./events'));
+replace(Battle, require('./listing'));
+replace(ModdedDex, require('./moves'));
+replace(new PRNG('gen5,0000000000000000').rng.constructor, require('./random'));
