@@ -29,13 +29,10 @@ function callbackName(eventid) {
 
 /** Whether any effect on a Pokémon answers the event, under whatever prefix. */
 function pokemonAnswers(tables, pokemon, eventid) {
-  if (pokemon.status !== '' && tables.condition(pokemon.status).events.has(eventid)) return true;
+  if (tables.kitAnswers(pokemon, eventid)) return true;
   for (const id in pokemon.volatiles) {
     if (tables.condition(id).events.has(eventid)) return true;
   }
-  if (tables.abilityOf(pokemon).events.has(eventid)) return true;
-  if (tables.itemOf(pokemon).events.has(eventid)) return true;
-  if (tables.of(pokemon.baseSpecies).events.has(eventid)) return true;
   for (const id in pokemon.side.slotConditions[pokemon.position]) {
     if (tables.condition(id).events.has(eventid)) return true;
   }

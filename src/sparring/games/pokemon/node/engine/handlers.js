@@ -11,6 +11,7 @@ const { Field } = require('pokemon-showdown/dist/sim/field');
 
 const { getAbility, getItem } = Pokemon.prototype;
 const TABLES = Symbol('handler tables');
+const KIT = Symbol('kit');
 const PREFIXES = { Ally: 'ally', Any: 'any', Foe: 'foe', Source: 'source' };
 const SUB_ORDERS = { Condition: 2, Weather: 5, Format: 5, Rule: 5, Ruleset: 5, Ability: 7, Item: 8 };
 const NAMED_SUB_ORDERS = { 'Poison Touch': 6, 'Perish Body': 6, Stall: 9 };
@@ -120,6 +121,22 @@ class Table {
   }
 }
 
+/** Events that what a Pokémon has (status, ability, item, species) answers; kept with it until one of them changes. */
+class Kit {
+  constructor(tables, pokemon) {
+    this.status = pokemon.status;
+    this.ability = pokemon.ability;
+    this.item = pokemon.item;
+    this.species = pokemon.baseSpecies;
+    this.events = new Set([
+      ...tables.condition(this.status).events.keys(),
+      ...tables.ability(this.ability).events.keys(),
+      ...tables.item(this.item).events.keys(),
+      ...tables.of(this.species).events.keys(),
+    ]);
+  }
+}
+
 /** The tables of one dex. */
 class Tables {
   constructor(dex) {
@@ -143,6 +160,22 @@ class Tables {
 
   item(id) {
     return this.items.get(id) ?? this.keep(this.items, id, this.dex.items.getByID(id));
+  }
+
+  /** Whether status, ability, item or species of a Pokémon answer an event, under whatever prefix. */
+  kitAnswers(pokemon, event) {
+    if (pokemon.getAbility !== getAbility || pokemon.getItem !== getItem) {
+      return this.condition(pokemon.status).events.has(event) || this.abilityOf(pokemon).events.has(event) ||
+        this.itemOf(pokemon).events.has(event) || this.of(pokemon.baseSpecies).events.has(event);
+    }
+    let kit = pokemon[KIT];
+    if (
+      kit === undefined || kit.ability !== pokemon.ability || kit.item !== pokemon.item ||
+      kit.status !== pokemon.status || kit.species !== pokemon.baseSpecies
+    ) {
+      kit = pokemon[KIT] = new Kit(this, pokemon);
+    }
+    return kit.events.has(event);
   }
 
   abilityOf(pokemon) {

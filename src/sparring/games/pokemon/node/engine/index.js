@@ -10,16 +10,30 @@ if (version !== VERSION) throw new Error(`the faster engine is for pokemon-showd
 
 const { Battle } = require('pokemon-showdown/dist/sim/battle');
 const { ModdedDex } = require('pokemon-showdown/dist/sim/dex');
+const { DexAbilities } = require('pokemon-showdown/dist/sim/dex-abilities');
+const { DexConditions } = require('pokemon-showdown/dist/sim/dex-conditions');
+const { DexNatures, DexTypes } = require('pokemon-showdown/dist/sim/dex-data');
+const { DexItems } = require('pokemon-showdown/dist/sim/dex-items');
+const { DexMoves } = require('pokemon-showdown/dist/sim/dex-moves');
+const { DexSpecies } = require('pokemon-showdown/dist/sim/dex-species');
+const { Pokemon } = require('pokemon-showdown/dist/sim/pokemon');
 const { PRNG } = require('pokemon-showdown/dist/sim/prng');
+const { remembering } = require('./names');
 
 function replace(owner, { replaced }) {
   for (const name of Object.keys(replaced)) {
-    if (typeof owner.prototype[name] !== 'function') throw new Error(`pokemon-showdown has no ${owner.name}.${name} to replace`);
+    if (typeof owner?.prototype[name] !== 'function') throw new Error(`pokemon-showdown has no ${owner?.name}.${name} to replace`);
     Object.defineProperty(owner.prototype, name, { value: replaced[name] });
   }
 }
 
-replace(Battle, require('./events'));
-replace(Battle, require('./listing'));
+for (const table of [DexAbilities, DexConditions, DexItems, DexMoves, DexNatures, DexSpecies, DexTypes]) {
+  replace(table, remembering(table));
+}
 replace(ModdedDex, require('./moves'));
 replace(new PRNG('gen5,0000000000000000').rng.constructor, require('./random'));
+replace(Battle, require('./events'));
+replace(Battle, require('./listing'));
+replace(Battle, require('./log'));
+replace(Battle, require('./turns'));
+replace(Pokemon, require('./pokemon'));
