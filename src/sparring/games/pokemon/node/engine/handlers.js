@@ -16,11 +16,11 @@ const PREFIXES = { Ally: 'ally', Any: 'any', Foe: 'foe', Source: 'source' };
 const SUB_ORDERS = { Condition: 2, Weather: 5, Format: 5, Rule: 5, Ruleset: 5, Ability: 7, Item: 8 };
 const NAMED_SUB_ORDERS = { 'Poison Touch': 6, 'Perish Body': 6, Stall: 9 };
 
-/** Methods that are never called now, by the part of the battle they belong to; no mod of the pinned version has its own. */
+/** Methods that are passed by, by the part of the battle they belong to; no mod of the pinned version has its own. */
 const BYPASSED = {
   battle: [
     'findEventHandlers', 'findPokemonEventHandlers', 'findSideEventHandlers', 'findFieldEventHandlers',
-    'findBattleEventHandlers', 'getCallback', 'resolvePriority', 'comparePriority', 'priorityEvent',
+    'findBattleEventHandlers', 'getCallback', 'resolvePriority',
   ],
   pokemon: ['getStatus', 'alliesAndSelf', 'foes'],
   side: ['foes', 'activeTeam'],
@@ -92,7 +92,8 @@ class Table {
     this.names = new Map();
     this.events = new Map();
     for (const name in effect) {
-      if (name.startsWith('on') && effect[name] !== undefined) this.add(name, new Answer(effect, name, effect[name], false));
+      if (!name.startsWith('on') || effect[name] === undefined) continue;
+      this.add(name, new Answer(effect, name, effect[name], false));
     }
     const { effectType } = effect;
     const held = effectType === 'Ability' || effectType === 'Item' ||
@@ -213,8 +214,20 @@ class Tables {
   }
 }
 
+const callbackNames = new Map();
+
+/** `onEvent` for `Event`, the same string each time, which makes lookups faster. */
+function callbackName(eventid) {
+  let name = callbackNames.get(eventid);
+  if (name === undefined) {
+    name = `on${eventid}`;
+    callbackNames.set(eventid, name);
+  }
+  return name;
+}
+
 function tablesOf(dex) {
   return dex[TABLES] ?? (dex[TABLES] = new Tables(dex));
 }
 
-module.exports = { tablesOf };
+module.exports = { callbackName, tablesOf };

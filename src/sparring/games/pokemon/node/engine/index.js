@@ -22,7 +22,7 @@ const { remembering } = require('./names');
 
 function replace(owner, { replaced }) {
   for (const name of Object.keys(replaced)) {
-    if (typeof owner?.prototype[name] !== 'function') throw new Error(`pokemon-showdown has no ${owner?.name}.${name} to replace`);
+    if (typeof owner?.prototype[name] !== 'function') throw new Error(`pokemon-showdown has no ${name} to replace`);
     Object.defineProperty(owner.prototype, name, { value: replaced[name] });
   }
 }

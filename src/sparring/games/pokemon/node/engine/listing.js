@@ -14,7 +14,8 @@ function add(battle, handlers, table, name, getKey, state, end, holder) {
     return true;
   }
   if (!getKey || !state[getKey]) return false;
-  handlers.push(battle.resolvePriority({ effect: table.effect, callback: undefined, state, end, effectHolder: holder }, name));
+  const counter = { effect: table.effect, callback: undefined, state, end, effectHolder: holder };
+  handlers.push(battle.resolvePriority(counter, name));
   return true;
 }
 
@@ -23,7 +24,8 @@ const replaced = {
     const tables = tablesOf(this.dex);
     const handlers = [];
     const { side } = pokemon;
-    add(this, handlers, tables.condition(pokemon.status), name, getKey, pokemon.statusState, pokemon.clearStatus, pokemon);
+    const status = tables.condition(pokemon.status);
+    add(this, handlers, status, name, getKey, pokemon.statusState, pokemon.clearStatus, pokemon);
     for (const id in pokemon.volatiles) {
       add(this, handlers, tables.condition(id), name, getKey, pokemon.volatiles[id], pokemon.removeVolatile, pokemon);
     }
