@@ -1,34 +1,38 @@
-// Plays seeded battles of random choices with Showdown as it is or with our faster engine, for the test that both do the
-// same:
-//     node parity.js SETTINGS      SETTINGS is JSON: {format, battles, seed, teams, sheets, engine, show}
-// `teams` is a file of packed teams or a random format to draw them from; `sheets` opens team sheets; `engine` is the
-// module to load, or empty. One line a battle: decisions and a digest of all that the engine did (log with its secret
-// lines, requests, errors, choices and the state of its random numbers). With `show`, the transcript of that battle instead.
+// Plays seeded battles of random choices with Showdown as it is or with our faster engine, for the test that both do
+// the same:
+//     node parity.js ENGINE FAMILIES [SHOW]
+// ENGINE is the module to load, or empty. FAMILIES is JSON, a list of {format, teams, sheets, battles, seed}: `teams` is
+// a file of packed teams or a random format to draw them from, `sheets` opens team sheets. One line a battle: the
+// family's number, decisions, and a digest of all that the engine did (log with its secret lines, requests, messages to
+// the sides, choices and the state of its random numbers). With SHOW, the transcript of that battle of each family.
 'use strict';
 const crypto = require('crypto');
 const fs = require('fs');
 const { Battle, Teams, PRNG } = require('pokemon-showdown');
 const { choose } = require('./choices');
 
-const { format, battles, seed, teams, sheets, engine, show } = JSON.parse(process.argv[2]);
+const [engine, families, show] = process.argv.slice(2);
 if (engine) require(engine);
 Date.now = () => 0;
-const pool = teams.endsWith('.txt') ? fs.readFileSync(teams, 'utf8').trim().split('\n') : null;
 const NONSENSE = ['move 7', 'switch 1', 'switch 9', 'move tackle mega zmove', 'pass', 'team 11', 'undo', ''];
 
-function team(prng, number, side) {
-  if (pool) return pool[prng.random(pool.length)];
-  return Teams.pack(Teams.generate(teams, { seed: [seed, number, 2, side] }));
+function team(family, prng, number, side) {
+  if (!family.teams.endsWith('.txt')) {
+    return Teams.pack(Teams.generate(family.teams, { seed: [family.seed, number, 2, side] }));
+  }
+  family.pool ??= fs.readFileSync(family.teams, 'utf8').trim().split('\n');
+  return family.pool[prng.random(family.pool.length)];
 }
 
-function play(number, record) {
+function play(family, number, record) {
+  const { format, seed, sheets } = family;
   const prng = new PRNG([seed, number, 1, 1]);
   const battle = new Battle({
     formatid: format,
     seed: [seed, number, 3, 1],
     send: (type, data) => { if (type !== 'update') record(`${type} ${data}`); },
-    p1: { name: 'one', team: team(prng, number, 1) },
-    p2: { name: 'two', team: team(prng, number, 2) },
+    p1: { name: 'one', team: team(family, prng, number, 1) },
+    p2: { name: 'two', team: team(family, prng, number, 2) },
   });
   if (sheets) battle.showOpenTeamSheets();
   let decisions = 0;
@@ -62,14 +66,19 @@ function play(number, record) {
   return decisions;
 }
 
-for (let number = show ?? 0; number < (show === undefined ? battles : show + 1); number++) {
+function run(family, index, number) {
   const digest = crypto.createHash('sha256');
-  const record = show === undefined ? line => digest.update(line + '\n') : line => fs.writeSync(1, line + '\n');
+  const record = show ? line => fs.writeSync(1, line + '\n') : line => digest.update(line + '\n');
   let decisions = 0;
   try {
-    decisions = play(number, record);
+    decisions = play(family, number, record);
   } catch (error) {
     record(`threw ${error.message}`);
   }
-  if (show === undefined) fs.writeSync(1, `${decisions} ${digest.digest('hex')}\n`);
+  if (!show) fs.writeSync(1, `${index} ${decisions} ${digest.digest('hex')}\n`);
+}
+
+for (const [index, family] of JSON.parse(families).entries()) {
+  if (show) run(family, index, Number(show));
+  else for (let number = 0; number < family.battles; number++) run(family, index, number);
 }

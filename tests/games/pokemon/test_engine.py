@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation
+from sparring.games.pokemon.setup import NODE_FOLDER, Installation
 
 SCRIPT = Path(__file__).with_name("parity.js")
 ENGINE = NODE_FOLDER / "engine"
@@ -53,62 +53,73 @@ ODD = [
 """Random abilities, moves and items, rarer rules, and mods that change what the engine's short cuts pass by."""
 
 
-def play(
-    found: Installation, format: str, teams: str, battles: int, *, seed: int, engine: bool, show: int | None
-) -> str:
+Family = dict[str, str | int | bool]
+
+
+def family(found: Installation, format: str, teams: str, *, battles: int, seed: int) -> Family:
     format, _, sheets = format.partition(" ")
-    settings = {
-        "format": format,
-        "battles": battles,
-        "seed": seed,
-        "teams": teams or str(found.teams / f"{format}.txt"),
-        "sheets": bool(sheets),
-        "engine": str(ENGINE) if engine else "",
-    }
-    if show is not None:
-        settings["show"] = show
-    command = [found.node, str(SCRIPT), json.dumps(settings)]
+    teams = teams or str(found.teams / f"{format}.txt")
+    return {"format": format, "teams": teams, "sheets": bool(sheets), "battles": battles, "seed": seed}
+
+
+def play(found: Installation, families: list[Family], *, engine: bool, show: int | None = None) -> list[str]:
+    """What `parity.js` prints: a line a battle, or the transcript of battle `show`."""
+    command = [found.node, str(SCRIPT), str(ENGINE) if engine else "", json.dumps(families)]
+    command += [] if show is None else [str(show)]
     done = subprocess.run(command, env=found.environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout.splitlines()
 
 
-def check(format: str, teams: str, battles: int, seed: int) -> None:
-    found = installation()
-    plain, ours = (play(found, format, teams, battles, seed=seed, engine=engine) for engine in (False, True))
-    told = plain.splitlines()
-    assert len(told) == battles
-    assert sum(int(line.split()[0]) for line in told) > 5 * battles
-    for number, (expected, got) in enumerate(zip(told, ours.splitlines(), strict=True)):
+def check(found: Installation, played: Family, plain: list[str], ours: list[str]) -> None:
+    assert len(plain) == played["battles"]
+    assert sum(int(line.split()[1]) for line in plain) > 5 * len(plain)
+    for number, (expected, got) in enumerate(zip(plain, ours, strict=True)):
         if expected != got:
-            one, other = (
-                play(found, format, teams, battles, seed=seed, engine=engine, show=number).splitlines()
-                for engine in (False, True)
-            )
+            one, other = (play(found, [played], engine=engine, show=number) for engine in (False, True))
             assert one == other, f"battle {number}"
             pytest.fail(f"battle {number} differs only after others")
 
 
-@pytest.mark.parametrize(("format", "teams"), FAMILIES)
-def test_battles_are_the_same(format: str, teams: str) -> None:
-    check(format, teams, battles=3, seed=11)
+@pytest.fixture(scope="module")
+def few(installed: Installation) -> dict[str, tuple[Family, list[str], list[str]]]:
+    """Two battles of each family, all in one process with the engine and one without."""
+    named = {entry.id: family(installed, *entry.values, battles=2, seed=11) for entry in FAMILIES}
+    played = list(named.values())
+    plain, ours = (play(installed, played, engine=engine) for engine in (False, True))
+    return {
+        name: (each, of_family(plain, index), of_family(ours, index))
+        for index, (name, each) in enumerate(named.items())
+    }
+
+
+def of_family(lines: list[str], index: int) -> list[str]:
+    return [line for line in lines if line.startswith(f"{index} ")]
+
+
+@pytest.mark.parametrize("name", [entry.id for entry in FAMILIES])
+def test_battles_are_the_same(
+    installed: Installation, few: dict[str, tuple[Family, list[str], list[str]]], name: str
+) -> None:
+    check(installed, *few[name])
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize(("format", "teams"), [*FAMILIES, *ODD])
-def test_many_battles_are_the_same(format: str, teams: str) -> None:
-    check(format, teams, battles=300, seed=2)
+def test_many_battles_are_the_same(installed: Installation, format: str, teams: str) -> None:
+    played = family(installed, format, teams, battles=300, seed=2)
+    plain, ours = (play(installed, [played], engine=engine) for engine in (False, True))
+    check(installed, played, plain, ours)
 
 
-def test_another_version_of_showdown_is_refused(tmp_path: Path) -> None:
+def test_another_version_of_showdown_is_refused(installed: Installation, tmp_path: Path) -> None:
     package = tmp_path / "pokemon-showdown"
     package.mkdir()
     (package / "package.json").write_text(json.dumps({"version": "0.11.12"}))
-    found = installation()
     done = subprocess.run(
-        [found.node, "-e", f"require({json.dumps(str(ENGINE))})"],
-        env={**found.environment(), "NODE_PATH": str(tmp_path)},
+        [installed.node, "-e", f"require({json.dumps(str(ENGINE))})"],
+        env={**installed.environment(), "NODE_PATH": str(tmp_path)},
         capture_output=True,
         text=True,
     )
