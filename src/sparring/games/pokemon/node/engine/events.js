@@ -83,7 +83,7 @@ const replaced = {
       relayVar = true;
       hasRelayVar = false;
     }
-    if (!handlers) {
+    if (!handlers?.length) {
       if (many) return Array.isArray(relayVar) ? relayVar : target.map(() => true);
       if (typeof relayVar === 'number' && relayVar === Math.abs(Math.floor(relayVar))) {
         if (relayVar >= MODIFY_EXACT_BELOW || this.modify !== modify) return this.modify(relayVar, 1);
