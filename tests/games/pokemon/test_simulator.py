@@ -1,6 +1,5 @@
 """The simulator processes: honest per side, never in lock-step, and replaced when they die or hang."""
 
-import json
 import os
 import signal
 from collections.abc import Iterator
@@ -74,7 +73,7 @@ def test_each_side_gets_its_own_exact_hp_and_the_foes_rounded(simulator: Simulat
         switches = [line.split("|") for line in event.lines.split("\n") if line.startswith("|switch|")]
         exact = {parts[2][:3]: not parts[4].startswith("100/100") for parts in switches}
         assert exact == {"p1a": own == "p1a", "p2a": own == "p2a"}
-        assert json.loads(event.request)["side"]["id"] == own[:2]
+        assert event.request["side"]["id"] == own[:2]
 
 
 def test_one_side_alone_does_not_move_the_battle(simulator: Simulator) -> None:

@@ -1,6 +1,7 @@
 // Plays seeded battles of random choices and tells the truth about them, for the tests of the tracker:
 //     node truth.js FORMAT BATTLES SEED [TEAMS_FORMAT [hidden [STEPS]]]
-// One JSON object a line and decision point: what each side was sent (lines, request), and the Battle's own state.
+// One JSON object a line and decision point: what each side was sent (lines, request), what the simulator would tell it
+// instead if it must choose (`told`: lines, and the request as what changed), and the Battle's own state.
 // TEAMS_FORMAT names a random format to draw teams from where FORMAT itself does not make any.
 // With `hidden`, what p1 cannot know of p2 at the start is another: order, moves, items, abilities and HP of its bench,
 // the last move and the tera type of its leads, and which Pokémon it brings after team preview. STEPS ends battles early.
@@ -8,6 +9,7 @@
 const { writeSync } = require('fs');
 const { Battle, Teams, PRNG } = require('pokemon-showdown');
 const { choose } = require('./choices');
+const { Asked, splitLines } = require('../../../src/sparring/games/pokemon/node/sides');
 
 const [format, battles, seed, teamsFormat, hidden, steps] = process.argv.slice(2);
 
@@ -131,16 +133,23 @@ function play(number) {
     side.team_order.forEach((pokemon, i) => { pokemon.team_index = i; });
   }
   let position = 0;
+  const asked = [new Asked(), new Asked()];
+  const untold = [[], []];
   for (let step = 0; step < Number(steps || 1000); step++) {
     const ended = battle.ended;
+    splitLines(battle.log, position, untold);
     writeAll(JSON.stringify({
       battle: number,
       step,
       ended,
       truth: truthOf(battle),
-      sides: battle.sides.map(side => ({
+      sides: battle.sides.map((side, i) => ({
         lines: linesFor(battle.log, position, side.id),
         request: ended ? null : side.activeRequest,
+        told: !side.requestState ? null : {
+          lines: untold[i].splice(0).join('\n'),
+          request: JSON.stringify(asked[i].change(side)),
+        },
       })),
     }) + '\n');
     position = battle.log.length;

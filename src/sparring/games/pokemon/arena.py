@@ -29,7 +29,6 @@ from sparring.games.pokemon.tracker import Tracker
 
 SEATS = 2
 _SIDES = ("p1", "p2")
-_DECODE = msgspec.json.Decoder().decode
 
 
 def pokemon_spec(settings: PokemonSettings) -> GameSpec:
@@ -252,7 +251,7 @@ class _Seat:
         """Brings the view up to date and writes the mask."""
         tracker = self.tracker
         tracker.lines(asked.lines.split("\n"))
-        self.request = _DECODE(asked.request)
+        self.request = asked.request
         tracker.request(self.request)
         actions.mask(self.request, tracker.team_order, legal)
         self.waits = True

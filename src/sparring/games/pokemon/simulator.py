@@ -14,9 +14,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sparring.core import RunError
+from sparring.games.pokemon.requests import next_request
 from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation
 
 _READ_BYTES = 1 << 20
@@ -32,10 +33,11 @@ class Asked(NamedTuple):
 
     battle: int
     side: int
-    request: str
-    """The request as JSON, exactly as Showdown's server would send it."""
+    request: dict[str, Any]
+    """The request, equal to what Showdown's server would send. What did not change since the side's last request is
+    the same object as there: nobody may write to it."""
     lines: str
-    """Protocol lines the side has not had yet, separated by newlines."""
+    """Protocol lines the side has not had yet, separated by newlines, without empty ones and time stamps."""
 
 
 class Ended(NamedTuple):
@@ -103,7 +105,7 @@ class Simulator:
         index = min(range(len(self._processes)), key=lambda i: len(self._processes[i].battles))
         self._home[battle] = index
         process = self._processes[index]
-        process.battles.add(battle)
+        process.battles[battle] = [{}, {}]
         flags = ("l" if log else "") + ("o" if open_sheets else "")
         fields = ("s", str(battle), format, f"gen5,{seed:016x}", names[0], teams[0], names[1], teams[1], flags)
         process.queue.append("\x1f".join(fields))
@@ -119,7 +121,7 @@ class Simulator:
         home = self._home.pop(battle, None)
         if home is not None:
             self._processes[home].queue.append(f"d\x1f{battle}")
-            self._processes[home].battles.discard(battle)
+            self._processes[home].battles.pop(battle, None)
 
     def flush(self) -> None:
         """Sends what is queued as far as the pipes take it, without waiting."""
@@ -140,7 +142,7 @@ class Simulator:
             for process in self._processes:
                 events.extend(process.take())
             for event in events:
-                if not isinstance(event, Asked | Refused):
+                if type(event) is not Asked and type(event) is not Refused:
                     self._forget(event.battle)
             if events or (deadline is not None and time.monotonic() >= deadline):
                 return events
@@ -187,7 +189,7 @@ class Simulator:
         events = process.take()
         over = {event.battle for event in events if isinstance(event, Ended | Failed)}
         self._lost.extend(event for event in events if event.battle in over)
-        self._lost.extend(Failed(battle, why, "") for battle in sorted(process.battles - over))
+        self._lost.extend(Failed(battle, why, "") for battle in sorted(process.battles.keys() - over))
         self._silent_deaths = 0 if process.spoke else self._silent_deaths + 1
         if self._silent_deaths >= _MOST_SILENT_DEATHS:
             raise RunError(f"the Pokémon simulator does not start: {why}")
@@ -197,7 +199,7 @@ class Simulator:
     def _forget(self, battle: int) -> None:
         home = self._home.pop(battle, None)
         if home is not None:
-            self._processes[home].battles.discard(battle)
+            self._processes[home].battles.pop(battle, None)
 
 
 class _Process:
@@ -229,7 +231,8 @@ class _Process:
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self.queue: list[str] = []
         self.unsent = b""
-        self.battles: set[int] = set()
+        self.battles: dict[int, list[dict[str, Any]]] = {}
+        """The battles the process holds, and the last request of each side."""
         self.heard = time.monotonic()
         self.spoke = False
         self.owed = 0
@@ -271,9 +274,19 @@ class _Process:
         self._chunks = [rest] if rest else []
         if not separator:
             return []
-        records = whole.decode().split("\x1e")
-        events = [_event(record) for record in records if record != "p"]
-        self.owed -= len(records) - len(events)
+        events: list[Event] = []
+        for record in whole.decode().split("\x1e"):
+            kind, *fields = record.split("\x1f")
+            if kind == "r":
+                battle, side = int(fields[0]), int(fields[1])
+                requests = self.battles.get(battle)
+                if requests is not None:  # else it was dropped meanwhile
+                    requests[side] = next_request(fields[2], requests[side])
+                    events.append(Asked(battle, side, requests[side], fields[3]))
+            elif kind == "p":
+                self.owed -= 1
+            else:
+                events.append(_event(kind, fields))
         return events
 
     def last_words(self) -> str:
@@ -292,15 +305,11 @@ class _Process:
                 stream.close()
 
 
-def _event(record: str) -> Event:
-    fields = record.split("\x1f")
-    kind = fields[0]
-    if kind == "r":
-        return Asked(int(fields[1]), int(fields[2]), fields[3], fields[4])
+def _event(kind: str, fields: list[str]) -> Event:
     if kind == "e":
-        return Ended(int(fields[1]), int(fields[2]), int(fields[3]), fields[4])
+        return Ended(int(fields[0]), int(fields[1]), int(fields[2]), fields[3])
     if kind == "i":
-        return Refused(int(fields[1]), int(fields[2]), fields[3], fields[4])
+        return Refused(int(fields[0]), int(fields[1]), fields[2], fields[3])
     if kind == "f":
-        return Failed(int(fields[1]), fields[2], fields[3])
-    raise RunError(f"the Pokémon simulator sent a record it should not: {record[:200]!r}")
+        return Failed(int(fields[0]), fields[1], fields[2])
+    raise RunError(f"the Pokémon simulator sent a record it should not: {kind[:200]!r}")

@@ -37,7 +37,7 @@ def recorded() -> Recorded:
             for event in simulator.wait(timeout=120):
                 if isinstance(event, Asked):
                     if event.side == 0:
-                        request = json.loads(event.request) | {"rqid": 2 + len(turns)}
+                        request = event.request | {"rqid": 2 + len(turns)}
                         turns.append((event.lines.split("\n"), request))
                     simulator.choose(0, event.side, "default")
                 elif isinstance(event, Ended):

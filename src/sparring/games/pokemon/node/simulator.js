@@ -7,20 +7,21 @@
 //   d  id                                             drop a battle
 //   p                                                 answered by a record p once all before it is done
 // Records go to standard output, fields separated by \x1f, each ended by \x1e:
-//   r  id side request lines    the side must choose: its request (JSON) and every protocol line it has not had yet
+//   r  id side request lines    the side must choose: what its request changes (JSON) and the lines it has not had yet
 //   e  id winner turns log      the battle ended; winner 0, 1 or -1 for a tie; log is empty unless asked for
 //   i  id side reason log       Showdown calls the choice invalid; the side still has to choose
 //   f  id reason log            the battle threw; it is gone
 //
-// A side's lines are what Showdown's server would send to that player, in order. They are held back until the side has
-// to choose: nobody reads them before. Reading and writing block, so that the process is either simulating or asleep.
+// What a side is told, lines and requests, is made in sides.js. Lines are held back until the side has to choose: nobody
+// reads them before. Reading and writing block, so that the process is either simulating or asleep.
 'use strict';
 const fs = require('fs');
 const { StringDecoder } = require('string_decoder');
 const { Battle } = require('pokemon-showdown');
 require('./engine');
+const { Asked, splitLines } = require('./sides');
 
-const FLUSH_BYTES = 1 << 15;
+const FLUSH_BYTES = 1 << 13;
 const battles = new Map();
 let output = '';
 
@@ -29,6 +30,7 @@ class Match {
     this.id = id;
     this.keepsLog = flags.includes('l');
     this.lines = [[], []];
+    this.asked = [new Asked(), new Asked()];
     this.position = 0;
     this.battle = new Battle({
       formatid: format,
@@ -75,21 +77,7 @@ class Match {
   report() {
     const { battle } = this;
     const { log } = battle;
-    const [first, second] = this.lines;
-    for (let i = this.position; i < log.length; i++) {
-      const line = log[i];
-      if (line.startsWith('|split|')) {
-        const owner = line.charCodeAt(8) - 49;
-        const secret = log[i + 1];
-        const shared = log[i + 2];
-        if (owner === 0 ? secret : shared) first.push(owner === 0 ? secret : shared);
-        if (owner === 1 ? secret : shared) second.push(owner === 1 ? secret : shared);
-        i += 2;
-      } else {
-        first.push(line);
-        second.push(line);
-      }
-    }
+    splitLines(log, this.position, this.lines);
     this.position = log.length;
     if (battle.ended) {
       const winner = battle.winner ? Number(battle.winner === battle.sides[1].name) : -1;
@@ -106,7 +94,7 @@ class Match {
   }
 
   request(side) {
-    const request = JSON.stringify(this.battle.sides[side].activeRequest);
+    const request = JSON.stringify(this.asked[side].change(this.battle.sides[side]));
     output += `r\x1f${this.id}\x1f${side}\x1f${request}\x1f${this.lines[side].join('\n')}\x1e`;
     this.lines[side].length = 0;
   }
