@@ -20,10 +20,21 @@ from sparring.games.pokemon.tracking.effects import (
     STALLING,
     VOLATILES,
 )
+from sparring.games.pokemon.tracking.layout import (
+    FIELD,
+    MOVES_START,
+    PLACE_IDS_START,
+    PLACE_MOVE_IDS_START,
+    PLACE_MOVES_START,
+    PLACE_START,
+    SIDE_START,
+    TURN,
+)
 from sparring.games.pokemon.tracking.move_lines import write_borrowed
+from sparring.games.pokemon.tracking.places import show_types
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
-from sparring.games.pokemon.tracking.view import FIELD, TURN, View
+from sparring.games.pokemon.tracking.view import View
 
 _PARADOX = range(ActiveColumn.PARADOX_ATK, ActiveColumn.PARADOX_SPE + 1)
 _FUTURE = {"futuresight", "doomdesire"}
@@ -36,7 +47,7 @@ def on_start(view: View, parts: list[str]) -> None:
     if place < 0:
         return
     effect = effect_id(parts[3])
-    start = view.place_columns(place)
+    start = PLACE_START[place]
     source = other = ""
     if len(parts) > 4:
         source, other = tags(parts, 4)
@@ -53,7 +64,7 @@ def on_start(view: View, parts: list[str]) -> None:
     elif effect == "typechange":
         _change_types(view, place, parts[4], other)
     elif effect == "typeadd":
-        view.ids[view.place_ids(place) + ActiveId.TYPE_3] = view.tables.dex.types[parts[4]]
+        view.ids[PLACE_IDS_START[place] + ActiveId.TYPE_3] = view.tables.dex.types[parts[4]]
     elif effect in _FUTURE:
         _foresee(view, place)
     else:
@@ -61,7 +72,7 @@ def on_start(view: View, parts: list[str]) -> None:
 
 
 def _start_volatile(view: View, place: int, column: ActiveColumn, parts: list[str]) -> None:
-    start, ids = view.place_columns(place), view.place_ids(place)
+    start, ids = PLACE_START[place], PLACE_IDS_START[place]
     before = view.floats[start + column]
     view.floats[start + column] = 1.0
     elapsed = ELAPSED.get(column)
@@ -77,19 +88,19 @@ def _start_volatile(view: View, place: int, column: ActiveColumn, parts: list[st
         _mimic(view, place, parts[4])
     elif column == ActiveColumn.DYNAMAXED:
         view.start_timer(start + ActiveColumn.DYNAMAX_TURNS, 3, -1)
-        view.floats[view.side_columns(place // SLOTS) + SideColumn.DYNAMAX_USED] = 1.0
+        view.floats[SIDE_START[place // SLOTS] + SideColumn.DYNAMAX_USED] = 1.0
 
 
 def _mimic(view: View, place: int, name: str) -> None:
     """Mimic's place in the list holds another move until its user leaves."""
-    view.floats[view.place_columns(place) + ActiveColumn.MIMIC] = 1.0
-    start = view.place_move_ids(place)
+    view.floats[PLACE_START[place] + ActiveColumn.MIMIC] = 1.0
+    start = PLACE_MOVE_IDS_START[place]
     mimic = view.tables.dex.moves["mimic"]
     move = view.tables.move(name)
     most = view.tables.max_pp[move]
     for index in range(MOVES):
         if view.ids[start + index] == mimic:
-            at = view.place_moves(place) + index * len(MoveColumn)
+            at = PLACE_MOVES_START[place] + index * len(MoveColumn)
             left = round(view.floats[at + MoveColumn.PP] * view.floats[at + MoveColumn.MAX_PP] * PP_SCALE)
             if view.generation > 1:
                 left = min(5, view.tables.base_pp[move])
@@ -100,18 +111,18 @@ def _mimic(view: View, place: int, name: str) -> None:
 
 
 def _change_types(view: View, place: int, types: str, other: str) -> None:
-    ids = view.place_ids(place)
+    ids = PLACE_IDS_START[place]
     if types.startswith("[from]"):  # Reflect Type names the one whose types are taken
         seen = view.standing(other)
         if seen >= 0:
             for number in (ActiveId.TYPE_1, ActiveId.TYPE_2, ActiveId.TYPE_3):
-                view.ids[ids + number] = view.ids[view.place_ids(seen) + number]
+                view.ids[ids + number] = view.ids[PLACE_IDS_START[seen] + number]
     else:
         names = types.split("/")
         numbers = [view.tables.dex.types[name] for name in names][:3]
         for index, type_number in enumerate([*numbers, 0, 0][:3]):
             view.ids[ids + ActiveId.TYPE_1 + index] = type_number
-    view.floats[view.place_columns(place) + ActiveColumn.TYPES_CHANGED] = 1.0
+    view.floats[PLACE_START[place] + ActiveColumn.TYPES_CHANGED] = 1.0
 
 
 def _foresee(view: View, place: int) -> None:
@@ -124,7 +135,7 @@ def _foresee(view: View, place: int) -> None:
 
 def _future_columns(view: View, place: int) -> tuple[int, int]:
     """Flag and countdown of what will strike `place`."""
-    start = view.side_columns(place // SLOTS)
+    start = SIDE_START[place // SLOTS]
     right = place % SLOTS
     return (
         start + (SideColumn.FUTURE_SIGHT_RIGHT if right else SideColumn.FUTURE_SIGHT_LEFT),
@@ -146,7 +157,7 @@ def on_end(view: View, parts: list[str]) -> None:
     place = view.standing(parts[2])
     if place < 0:
         return
-    start, ids = view.place_columns(place), view.place_ids(place)
+    start, ids = PLACE_START[place], PLACE_IDS_START[place]
     column = VOLATILES.get(effect)
     if "[partiallytrapped]" in parts or effect in BINDING:
         column = ActiveColumn.OCTOLOCK if effect == "octolock" else ActiveColumn.BOUND
@@ -167,7 +178,7 @@ def on_end(view: View, parts: list[str]) -> None:
     elif effect.startswith("fallen"):
         view.floats[start + ActiveColumn.FALLEN] = 0.0
     elif effect == "typechange":
-        view.show_types(place)
+        show_types(view, place)
     elif effect.startswith("perish"):
         view.floats[start + ActiveColumn.PERISH] = 0.0
         view.floats[start + ActiveColumn.PERISH_TURNS] = 0.0
@@ -187,11 +198,11 @@ def on_singleturn(view: View, parts: list[str]) -> None:
             view.unknown[f"-singleturn: {effect}"] += 1
         return
     own = isinstance(column, ActiveColumn)
-    index = (view.place_columns(place) if own else view.side_columns(place // SLOTS)) + column
+    index = (PLACE_START[place] if own else SIDE_START[place // SLOTS]) + column
     view.floats[index] = 1.0
     view.turn_flags.append(index)
     if effect in STALLING or (view.generation == 5 and effect in ("quickguard", "wideguard")):
-        row = view.place_columns(place)
+        row = PLACE_START[place]
         view.floats[row + ActiveColumn.PROTECT_TURNS] += TURN
         # Lasts through the next turn only: the turn's end sees whether it was renewed.
         view.timers[row + ActiveColumn.PROTECT_TURNS] = 0.0
@@ -204,7 +215,7 @@ def on_singlemove(view: View, parts: list[str]) -> None:
     if column is None:
         view.unknown[f"-singlemove: {effect_id(parts[3])}"] += 1
     elif place >= 0:
-        view.floats[view.place_columns(place) + column] = 1.0
+        view.floats[PLACE_START[place] + column] = 1.0
 
 
 def on_activate(view: View, parts: list[str]) -> None:
@@ -220,7 +231,7 @@ def on_activate(view: View, parts: list[str]) -> None:
     if text.startswith("item: "):
         _activate_item(view, place, effect, parts)
         return
-    start = view.place_columns(place)
+    start = PLACE_START[place]
     if effect in BINDING:
         view.floats[start + ActiveColumn.BOUND] = 1.0
         view.start_timer(start + ActiveColumn.BOUND_TURNS, 0, 1)
@@ -231,7 +242,7 @@ def on_activate(view: View, parts: list[str]) -> None:
         _, other = tags(parts, 4)
         aimed = view.standing(other)
         if aimed >= 0:
-            view.floats[view.place_columns(aimed) + ActiveColumn.LOCK_ON] = 1.0
+            view.floats[PLACE_START[aimed] + ActiveColumn.LOCK_ON] = 1.0
     elif effect == "mimic":
         _mimic(view, place, parts[4])
     elif effect == "skillswap":
@@ -279,7 +290,7 @@ def _swap_abilities(view: View, place: int, parts: list[str]) -> None:
         return
     abilities = view.tables.dex.abilities
     named = [part for part in parts[4:6] if part and not part.startswith("[")]
-    ours, theirs = view.place_ids(place) + ActiveId.ABILITY, view.place_ids(partner) + ActiveId.ABILITY
+    ours, theirs = PLACE_IDS_START[place] + ActiveId.ABILITY, PLACE_IDS_START[partner] + ActiveId.ABILITY
     if len(named) == 2:
         taken, given = (abilities[name.removeprefix("ability: ")] for name in named)
         view.reveal_ability(view.active[partner], taken)
@@ -293,15 +304,15 @@ def _swap_abilities(view: View, place: int, parts: list[str]) -> None:
 def _drain(view: View, place: int, move: int, amount: int) -> None:
     """Takes PP of a move from the Pokémon at `place` (gives, if negative)."""
     width = len(MoveColumn)
-    start = view.place_move_ids(place)
+    start = PLACE_MOVE_IDS_START[place]
     for index in range(MOVES):
         if view.ids[start + index] == move:
-            view.spend_pp(view.place_moves(place) + index * width, amount)
-    if not view.floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]:
+            view.spend_pp(PLACE_MOVES_START[place] + index * width, amount)
+    if not view.floats[PLACE_START[place] + ActiveColumn.TRANSFORMED]:
         row = view.active[place]
         index = view.learn_move(row, move)
         if index >= 0:
-            view.spend_pp(view.moves(row) + index * width, amount)
+            view.spend_pp(MOVES_START[row] + index * width, amount)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -20,17 +20,26 @@ from sparring.games.pokemon.tracking.effects import (
     TERRAINS,
     WEATHERS,
 )
+from sparring.games.pokemon.tracking.layout import (
+    FIELD,
+    PLACE_IDS_START,
+    PLACE_START,
+    POKEMON_IDS_START,
+    POKEMON_START,
+    SIDE_START,
+    TURN,
+)
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
-from sparring.games.pokemon.tracking.view import FIELD, TURN, View
+from sparring.games.pokemon.tracking.view import View
 
 _STRIKES = {
-    View.side_columns(side) + column
+    SIDE_START[side] + column
     for side in (0, 1)
     for column in (SideColumn.FUTURE_SIGHT_LEFT_TURNS, SideColumn.FUTURE_SIGHT_RIGHT_TURNS)
 }
 _TURNS_ON_THE_FIELD = tuple(
-    (View.place_ids(place) + ActiveId.POKEMON, View.place_columns(place) + ActiveColumn.ACTIVE_TURNS)
+    (PLACE_IDS_START[place] + ActiveId.POKEMON, PLACE_START[place] + ActiveColumn.ACTIVE_TURNS)
     for place in range(ACTIVES)
 )
 # Plain integers where most lines pass: members of an enum cost more to reach.
@@ -48,7 +57,7 @@ def on_sidestart(view: View, parts: list[str]) -> None:
     effect = effect_id(parts[3])
     if side is None:
         return
-    start = view.side_columns(side)
+    start = SIDE_START[side]
     layered = SIDE_LAYERS.get(effect)
     if layered is not None:
         column, most = layered
@@ -70,8 +79,8 @@ def _count_down(view: View, column: int, span: int, item: str, setter: int) -> N
     held = known = 0.0
     if item and setter >= 0 and view.active[setter] >= 0:
         row = view.active[setter]
-        known = view.floats[view.pokemon(row) + PokemonColumn.ITEM_KNOWN]
-        held = view.ids[view.pokemon_ids(row) + PokemonId.ITEM] == view.tables.dex.items[item]
+        known = view.floats[POKEMON_START[row] + PokemonColumn.ITEM_KNOWN]
+        held = view.ids[POKEMON_IDS_START[row] + PokemonId.ITEM] == view.tables.dex.items[item]
     if item and held:
         view.start_timer(column, EXTENDED, -1)
     else:
@@ -84,7 +93,7 @@ def on_sideend(view: View, parts: list[str]) -> None:
     effect = effect_id(parts[3])
     if side is None:
         return
-    start = view.side_columns(side)
+    start = SIDE_START[side]
     if effect in SIDE_LAYERS:
         view.floats[start + SIDE_LAYERS[effect][0]] = 0.0
     elif effect in SIDE_TIMED:
@@ -96,7 +105,7 @@ def on_sideend(view: View, parts: list[str]) -> None:
 
 def on_swapsideconditions(view: View, parts: list[str]) -> None:
     """`|-swapsideconditions`: Court Change."""
-    ours, theirs = view.side_columns(0), view.side_columns(1)
+    ours, theirs = SIDE_START[0], SIDE_START[1]
     for column in dict.fromkeys(SWAPPED_BY_COURT_CHANGE):
         one, other = ours + column, theirs + column
         view.floats[one], view.floats[other] = view.floats[other], view.floats[one]
@@ -197,18 +206,18 @@ def on_upkeep(view: View, parts: list[str]) -> None:
         floats[index] = 0.0
     view.turn_flags.clear()
     for row in view.active:
-        if row >= 0 and view.ids[view.pokemon_ids(row) + _PI_STATUS] == Status.TOXIC:
-            index = view.pokemon(row) + _P_TOXIC_TURNS
+        if row >= 0 and view.ids[POKEMON_IDS_START[row] + _PI_STATUS] == Status.TOXIC:
+            index = POKEMON_START[row] + _P_TOXIC_TURNS
             floats[index] = min(15 * TURN, floats[index] + TURN)
 
 
 def _end_protect_row(view: View, column: int) -> None:
     start = column - ActiveColumn.PROTECT_TURNS
     guarded = (ActiveColumn.PROTECTED, ActiveColumn.ENDURING)
-    side = (start - view.place_columns(0)) // len(ActiveColumn) // SLOTS
+    side = (start - PLACE_START[0]) // len(ActiveColumn) // SLOTS
     if any(view.floats[start + flag] for flag in guarded):
         return
-    if view.floats[view.side_columns(side) + SideColumn.SIDE_PROTECTED]:
+    if view.floats[SIDE_START[side] + SideColumn.SIDE_PROTECTED]:
         return
     view.floats[column] = 0.0
     del view.timers[column]

@@ -8,9 +8,15 @@ from sparring.games.pokemon.columns import (
     PokemonColumn,
     SideColumn,
 )
+from sparring.games.pokemon.tracking.layout import (
+    PLACE_START,
+    POKEMON_START,
+    SIDE_START,
+    TURN,
+)
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import STATUSES, effect_id, parse_condition
-from sparring.games.pokemon.tracking.view import TURN, View
+from sparring.games.pokemon.tracking.view import View
 
 BOOSTS: dict[str, int] = {
     "atk": ActiveColumn.BOOST_ATK,
@@ -50,7 +56,7 @@ def on_heal(view: View, parts: list[str]) -> None:
     row = view.row(parts[2])
     if row < 0:
         return
-    revived = view.floats[view.pokemon(row) + _P_FAINTED] and parse_condition(parts[3])[0]
+    revived = view.floats[POKEMON_START[row] + _P_FAINTED] and parse_condition(parts[3])[0]
     view.set_condition(row, parts[3])
     if revived:
         view.count_fainted(row // TEAM, -1)
@@ -61,8 +67,8 @@ def on_heal(view: View, parts: list[str]) -> None:
         elif source in ("move: Wish", "move: Healing Wish", "move: Lunar Dance"):
             place = view.place(parts[2])
             wish = _S_WISH_LEFT if source == "move: Wish" else _S_HEAL_NEXT_LEFT
-            view.floats[view.side_columns(place // SLOTS) + wish + place % SLOTS] = 0.0
-            view.timers.pop(view.side_columns(place // SLOTS) + wish + place % SLOTS, None)
+            view.floats[SIDE_START[place // SLOTS] + wish + place % SLOTS] = 0.0
+            view.timers.pop(SIDE_START[place // SLOTS] + wish + place % SLOTS, None)
         reveal(view, source, row)
 
 
@@ -82,12 +88,12 @@ def on_status(view: View, parts: list[str]) -> None:
     view.set_status(row, STATUSES.get(parts[3], 0))
     place = view.standing(parts[2])
     if view.generation == 1 and parts[3] == "slp" and place >= 0:  # there, sleep is rest enough
-        view.floats[view.place_columns(place) + ActiveColumn.RECHARGING] = 0.0
+        view.floats[PLACE_START[place] + ActiveColumn.RECHARGING] = 0.0
     if len(parts) > 4:
         source, other = tags(parts, 4)
         reveal(view, source, view.row(other) if other else row)
         if source == "item: Toxic Orb":  # comes after this turn's poison has been counted
-            view.floats[view.pokemon(row) + PokemonColumn.TOXIC_TURNS] = -TURN
+            view.floats[POKEMON_START[row] + PokemonColumn.TOXIC_TURNS] = -TURN
 
 
 def on_curestatus(view: View, parts: list[str]) -> None:
@@ -95,8 +101,8 @@ def on_curestatus(view: View, parts: list[str]) -> None:
     if parts[3] == "confusion":
         place = view.standing(parts[2])
         if place >= 0:
-            view.floats[view.place_columns(place) + ActiveColumn.CONFUSION] = 0.0
-            view.stop_timer(view.place_columns(place) + ActiveColumn.CONFUSION_TURNS)
+            view.floats[PLACE_START[place] + ActiveColumn.CONFUSION] = 0.0
+            view.stop_timer(PLACE_START[place] + ActiveColumn.CONFUSION_TURNS)
         return
     row = view.row(parts[2])
     if row >= 0:
@@ -121,7 +127,7 @@ def on_boost(view: View, parts: list[str]) -> None:
     column = BOOSTS.get(parts[3])
     if place < 0 or column is None:
         return
-    index = view.place_columns(place) + column
+    index = PLACE_START[place] + column
     amount = float(parts[4]) if parts[1] == "-boost" else -float(parts[4])
     stage = round(view.floats[index] * BOOST_SCALE) + amount
     view.floats[index] = max(-6.0, min(6.0, stage)) / BOOST_SCALE
@@ -136,7 +142,7 @@ def on_setboost(view: View, parts: list[str]) -> None:
     place = view.standing(parts[2])
     column = BOOSTS.get(parts[3])
     if place >= 0 and column is not None:
-        view.floats[view.place_columns(place) + column] = float(parts[4]) / BOOST_SCALE
+        view.floats[PLACE_START[place] + column] = float(parts[4]) / BOOST_SCALE
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.row(parts[2]))
@@ -148,7 +154,7 @@ def on_clearboost(view: View, parts: list[str]) -> None:
     for place in places:
         if place < 0:
             continue
-        start = view.place_columns(place)
+        start = PLACE_START[place]
         for index in range(start + _FIRST_BOOST, start + _END_BOOST):
             value = view.floats[index]
             if (parts[1] == "-clearpositiveboost" and value < 0) or (parts[1] == "-clearnegativeboost" and value > 0):
@@ -160,7 +166,7 @@ def on_invertboost(view: View, parts: list[str]) -> None:
     """`|-invertboost|p1a: Rex`."""
     place = view.standing(parts[2])
     if place >= 0:
-        start = view.place_columns(place)
+        start = PLACE_START[place]
         for index in range(start + _FIRST_BOOST, start + _END_BOOST):
             view.floats[index] = 0.0 - view.floats[index]
 
@@ -172,7 +178,7 @@ def on_swapboost(view: View, parts: list[str]) -> None:
         return
     named = parts[4] if len(parts) > 4 and not parts[4].startswith("[") else ""
     columns = [BOOSTS[stat] for stat in named.split(", ")] if named else list(BOOSTS.values())
-    ours, theirs = view.place_columns(one), view.place_columns(other)
+    ours, theirs = PLACE_START[one], PLACE_START[other]
     for column in columns:
         view.floats[ours + column], view.floats[theirs + column] = (
             view.floats[theirs + column],
@@ -185,7 +191,7 @@ def on_copyboost(view: View, parts: list[str]) -> None:
     one, other = view.standing(parts[2]), view.standing(parts[3])
     if one < 0 or other < 0:
         return
-    ours, theirs = view.place_columns(one), view.place_columns(other)
+    ours, theirs = PLACE_START[one], PLACE_START[other]
     for column in BOOSTS.values():
         view.floats[ours + column] = view.floats[theirs + column]
     for column in (ActiveColumn.FOCUS_ENERGY, ActiveColumn.DRAGON_CHEER, ActiveColumn.LASER_FOCUS):

@@ -14,9 +14,22 @@ from sparring.games.pokemon.columns import (
 )
 from sparring.games.pokemon.dex import TARGETS
 from sparring.games.pokemon.tracking.effects import SINGLE_MOVE
+from sparring.games.pokemon.tracking.layout import (
+    FIELD,
+    MOVE_IDS_START,
+    MOVES_START,
+    PLACE_IDS_START,
+    PLACE_MOVE_IDS_START,
+    PLACE_MOVES_START,
+    PLACE_START,
+    POKEMON_IDS_START,
+    POKEMON_START,
+    SIDE_START,
+    TURN,
+)
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
-from sparring.games.pokemon.tracking.view import FIELD, TURN, View
+from sparring.games.pokemon.tracking.view import View
 
 _SPREAD = frozenset(TARGETS.index(name) for name in ("allAdjacent", "allAdjacentFoes", "all"))
 _EVERYONE = TARGETS.index("all")
@@ -55,13 +68,13 @@ def on_move(view: View, parts: list[str]) -> None:
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.active[place])
-    second_turn = ids[view.place_ids(place) + _AI_PREPARED_MOVE] == move
+    second_turn = ids[PLACE_IDS_START[place] + _AI_PREPARED_MOVE] == move
     locked = source == "lockedmove" or view.locked[place] or second_turn
     _act(view, place)
     if source and not locked and tables.move(effect_id(source)) != move:
         _call(view, place, move, source, parts)
         return
-    ids[view.place_ids(place) + _AI_LAST_MOVE] = move
+    ids[PLACE_IDS_START[place] + _AI_LAST_MOVE] = move
     if move in tables.slot_effects:
         _promise(view, place, move)
     elif move in tables.passing:
@@ -76,7 +89,7 @@ def on_move(view: View, parts: list[str]) -> None:
 
 def _promise(view: View, place: int, move: int) -> None:
     """Wish heals whoever is at `place` next turn, Healing Wish and Lunar Dance whoever comes there next."""
-    side = view.side_columns(place // SLOTS)
+    side = SIDE_START[place // SLOTS]
     if move == view.tables.dex.moves["wish"]:
         wish = side + SideColumn.WISH_LEFT + place % SLOTS
         if not view.floats[wish]:
@@ -107,7 +120,7 @@ def _spent_otherwise_in_generation_1(view: View, place: int, move: int, source: 
 def _learn(view: View, place: int, move: int, spent: int) -> None:
     """The Pokémon at `place` has shown a move of its list and used `spent` PP of it."""
     ids, floats = view.ids, view.floats
-    start, columns = view.place_move_ids(place), view.place_columns(place)
+    start, columns = PLACE_MOVE_IDS_START[place], PLACE_START[place]
     transformed, mimicking = floats[columns + _A_TRANSFORMED], floats[columns + _A_MIMIC]
     row = view.active[place]
     if transformed or mimicking:
@@ -115,25 +128,25 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
         if transformed and index < 0 and 0 in ids[start : start + MOVES]:
             index = ids[start : start + MOVES].index(0)
             ids[start + index] = move
-            borrow_move(view, view.place_moves(place) + index * _MOVE_WIDTH, move)
-        if index >= 0 and (transformed or ids[view.move_ids(row) + index] != ids[start + index]):
-            at = view.place_moves(place) + index * _MOVE_WIDTH
+            borrow_move(view, PLACE_MOVES_START[place] + index * _MOVE_WIDTH, move)
+        if index >= 0 and (transformed or ids[MOVE_IDS_START[row] + index] != ids[start + index]):
+            at = PLACE_MOVES_START[place] + index * _MOVE_WIDTH
             floats[at + _M_REVEALED] = 1.0
             view.spend_pp(at, spent)
             if view.generation == 1 and not transformed:  # what was mimicked shares the PP of Mimic
-                view.spend_pp(view.moves(row) + index * _MOVE_WIDTH, spent)
+                view.spend_pp(MOVES_START[row] + index * _MOVE_WIDTH, spent)
             return
         if transformed:
             return
     index = view.learn_move(row, move)
     if index < 0:
         return
-    at = view.moves(row) + index * _MOVE_WIDTH
+    at = MOVES_START[row] + index * _MOVE_WIDTH
     floats[at + _M_REVEALED] = 1.0
     if spent:
         view.spend_pp(at, spent)
-    ids[start + index] = ids[view.move_ids(row) + index]
-    seen = view.place_moves(place) + index * _MOVE_WIDTH
+    ids[start + index] = ids[MOVE_IDS_START[row] + index]
+    seen = PLACE_MOVES_START[place] + index * _MOVE_WIDTH
     floats[seen : seen + _MOVE_WIDTH] = floats[at : at + _MOVE_WIDTH]
 
 
@@ -166,24 +179,24 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
     for other in aimed:
         if other < 0 or other // SLOTS == place // SLOTS:
             continue
-        place_ids, row = view.place_ids(other), view.active[other]
+        place_ids, row = PLACE_IDS_START[other], view.active[other]
         ability = view.ids[place_ids + _AI_ABILITY]
         if view.generation < 5 and kind == _EVERYONE and not view.ids[place_ids] and row >= 0:
             # Before generation 5 it presses even from the ground on what concerns the whole field.
-            ability = view.ids[view.pokemon_ids(row) + PokemonId.ABILITY]
-        if ability == view.tables.pressure and not view.floats[view.place_columns(other) + _A_ABILITY_SUPPRESSED]:
+            ability = view.ids[POKEMON_IDS_START[row] + PokemonId.ABILITY]
+        if ability == view.tables.pressure and not view.floats[PLACE_START[other] + _A_ABILITY_SUPPRESSED]:
             extra += 1
     return extra
 
 
 def _act(view: View, place: int) -> None:
     """The Pokémon at `place` acts or tries to: what waited for that is over."""
-    start = view.place_columns(place)
+    start = PLACE_START[place]
     floats = view.floats
     for column in _UNTIL_IT_ACTS:
         if floats[start + column]:
             floats[start + column] = 0.0
-            view.ids[view.place_ids(place) + _AI_PREPARED_MOVE] = 0
+            view.ids[PLACE_IDS_START[place] + _AI_PREPARED_MOVE] = 0
 
 
 def on_cant(view: View, parts: list[str]) -> None:
@@ -195,7 +208,7 @@ def on_cant(view: View, parts: list[str]) -> None:
     if view.generation > 1 or reason in ("par", "recharge"):  # in generation 1 other reasons only put off a second turn
         _act(view, place)
     if reason == "slp":
-        view.floats[view.pokemon(view.active[place]) + PokemonColumn.SLEEP_TURNS] += TURN
+        view.floats[POKEMON_START[view.active[place]] + PokemonColumn.SLEEP_TURNS] += TURN
     elif reason.startswith(("ability: ", "item: ")):
         reveal(view, reason, view.active[place])
 
@@ -204,23 +217,23 @@ def on_prepare(view: View, parts: list[str]) -> None:
     """`|-prepare|p1a: Rex|Fly`: the first turn of two."""
     place = view.standing(parts[2])
     if place >= 0 and "[premajor]" not in parts:
-        view.floats[view.place_columns(place) + ActiveColumn.PREPARING] = 1.0
-        view.ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] = view.tables.move(parts[3])
+        view.floats[PLACE_START[place] + ActiveColumn.PREPARING] = 1.0
+        view.ids[PLACE_IDS_START[place] + ActiveId.PREPARED_MOVE] = view.tables.move(parts[3])
 
 
 def on_anim(view: View, parts: list[str]) -> None:
     """`|-anim|p1a: Rex|Solar Beam|p2a: Ann`: a prepared move that did not have to wait."""
     place = view.standing(parts[2])
     if place >= 0:
-        view.floats[view.place_columns(place) + ActiveColumn.PREPARING] = 0.0
-        view.ids[view.place_ids(place) + ActiveId.PREPARED_MOVE] = 0
+        view.floats[PLACE_START[place] + ActiveColumn.PREPARING] = 0.0
+        view.ids[PLACE_IDS_START[place] + ActiveId.PREPARED_MOVE] = 0
 
 
 def on_mustrecharge(view: View, parts: list[str]) -> None:
     """`|-mustrecharge|p1a: Rex`."""
     place = view.standing(parts[2])
     if place >= 0:
-        view.floats[view.place_columns(place) + ActiveColumn.RECHARGING] = 1.0
+        view.floats[PLACE_START[place] + ActiveColumn.RECHARGING] = 1.0
 
 
 def borrow_move(view: View, start: int, move: int) -> None:

@@ -12,10 +12,21 @@ from sparring.games.pokemon.columns import (
     SideColumn,
 )
 from sparring.games.pokemon.tracking.health_lines import BOOSTS
+from sparring.games.pokemon.tracking.layout import (
+    FIELD,
+    PLACE_IDS_START,
+    PLACE_MOVE_IDS_START,
+    PLACE_MOVES_START,
+    PLACE_START,
+    POKEMON_IDS_START,
+    POKEMON_START,
+    SIDE_START,
+)
 from sparring.games.pokemon.tracking.move_lines import borrow_move
+from sparring.games.pokemon.tracking.places import show_identity, show_types
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
-from sparring.games.pokemon.tracking.view import FIELD, View
+from sparring.games.pokemon.tracking.view import View
 
 _THEFTS = frozenset({"thief", "covet", "magician", "pickpocket"})
 
@@ -31,7 +42,7 @@ def on_detailschange(view: View, parts: list[str]) -> None:
     view.describe(row, parts[3])
     place = view.standing(parts[2])
     if place >= 0:
-        view.show_identity(place)
+        show_identity(view, place)
         view.ability_changed[place] = False
 
 
@@ -42,12 +53,13 @@ def on_formechange(view: View, parts: list[str]) -> None:
         return
     row = view.active[place]
     species = view.tables.dex.species[parts[3]]
-    ability = view.ids[view.place_ids(place) + ActiveId.ABILITY]
-    if not view.floats[view.place_columns(place) + ActiveColumn.TRANSFORMED]:
+    ability = view.ids[PLACE_IDS_START[place] + ActiveId.ABILITY]
+    if not view.floats[PLACE_START[place] + ActiveColumn.TRANSFORMED]:
         view.set_species(row, species)
-    view.ids[view.place_ids(place) + ActiveId.SPECIES] = species
-    view.show_types(place)
-    view.ids[view.place_ids(place) + ActiveId.ABILITY] = ability or view.ids[view.pokemon_ids(row) + PokemonId.ABILITY]
+    view.ids[PLACE_IDS_START[place] + ActiveId.SPECIES] = species
+    show_types(view, place)
+    own = view.ids[POKEMON_IDS_START[row] + PokemonId.ABILITY]
+    view.ids[PLACE_IDS_START[place] + ActiveId.ABILITY] = ability or own
     source, _ = tags(parts, 4)
     if source.startswith("ability: "):
         reveal(view, source, row)
@@ -58,13 +70,13 @@ def on_mega(view: View, parts: list[str]) -> None:
     row = view.row(parts[2])
     view.reveal_item(row, view.tables.dex.items[parts[-1] if parts[1] == "-primal" else parts[4]])
     if parts[1] == "-mega" and row >= 0:
-        view.floats[view.side_columns(row // TEAM) + SideColumn.MEGA_USED] = 1.0
+        view.floats[SIDE_START[row // TEAM] + SideColumn.MEGA_USED] = 1.0
 
 
 def on_zpower(view: View, parts: list[str]) -> None:
     """`|-zpower|p1a: Rex`."""
     side = view.sides.get(parts[2][:2], 0)
-    view.floats[view.side_columns(side) + SideColumn.Z_USED] = 1.0
+    view.floats[SIDE_START[side] + SideColumn.Z_USED] = 1.0
 
 
 def on_terastallize(view: View, parts: list[str]) -> None:
@@ -72,15 +84,15 @@ def on_terastallize(view: View, parts: list[str]) -> None:
     row = view.row(parts[2])
     if row < 0:
         return
-    view.ids[view.pokemon_ids(row) + PokemonId.TERA_TYPE] = view.tables.dex.types[parts[3]]
-    view.floats[view.pokemon(row) + PokemonColumn.TERASTALLIZED] = 1.0
-    view.floats[view.side_columns(row // TEAM) + SideColumn.TERA_USED] = 1.0
-    species = view.ids[view.pokemon_ids(row) + PokemonId.SPECIES]
+    view.ids[POKEMON_IDS_START[row] + PokemonId.TERA_TYPE] = view.tables.dex.types[parts[3]]
+    view.floats[POKEMON_START[row] + PokemonColumn.TERASTALLIZED] = 1.0
+    view.floats[SIDE_START[row // TEAM] + SideColumn.TERA_USED] = 1.0
+    species = view.ids[POKEMON_IDS_START[row] + PokemonId.SPECIES]
     if view.tables.dex.species.ids[species] == "morpekohangry":  # from now on it stays so
         view.forme[row] = species
     place = view.standing(parts[2])
     if place >= 0:
-        view.show_types(place)
+        show_types(view, place)
 
 
 def on_transform(view: View, parts: list[str]) -> None:
@@ -91,12 +103,12 @@ def on_transform(view: View, parts: list[str]) -> None:
     source, _ = tags(parts, 4)
     reveal(view, source, view.active[one])
     ids, floats = view.ids, view.floats
-    ours, theirs = view.place_ids(one), view.place_ids(other)
+    ours, theirs = PLACE_IDS_START[one], PLACE_IDS_START[other]
     for number in (ActiveId.SPECIES, ActiveId.TYPE_1, ActiveId.TYPE_2, ActiveId.TYPE_3):
         ids[ours + number] = ids[theirs + number]
     if view.generation > 2:
         view.change_ability(one, ids[theirs + ActiveId.ABILITY])
-    start, seen = view.place_columns(one), view.place_columns(other)
+    start, seen = PLACE_START[one], PLACE_START[other]
     for column in BOOSTS.values():
         floats[start + column] = floats[seen + column]
     if view.generation >= 6:
@@ -104,13 +116,13 @@ def on_transform(view: View, parts: list[str]) -> None:
             floats[start + column] = floats[seen + column]
     floats[start + ActiveColumn.TRANSFORMED] = 1.0
     if (
-        floats[view.pokemon(view.active[one]) + PokemonColumn.TERASTALLIZED]
-        or (floats[view.pokemon(view.active[other]) + PokemonColumn.TERASTALLIZED])
+        floats[POKEMON_START[view.active[one]] + PokemonColumn.TERASTALLIZED]
+        or (floats[POKEMON_START[view.active[other]] + PokemonColumn.TERASTALLIZED])
     ):
-        view.show_types(one)
-    columns, moves = view.place_moves(one), view.place_move_ids(one)
+        show_types(view, one)
+    columns, moves = PLACE_MOVES_START[one], PLACE_MOVE_IDS_START[one]
     for index in range(MOVES):
-        move = ids[view.place_move_ids(other) + index]
+        move = ids[PLACE_MOVE_IDS_START[other] + index]
         ids[moves + index] = move
         borrow_move(view, columns + index * len(MoveColumn), move)
 
@@ -125,7 +137,7 @@ def on_ability(view: View, parts: list[str]) -> None:
         return
     ability = view.tables.dex.abilities[parts[3]]
     source, other = tags(parts, 4)
-    if view.tables.dex.abilities.ids[view.ids[view.place_ids(place) + ActiveId.ABILITY]].startswith("asone"):
+    if view.tables.dex.abilities.ids[view.ids[PLACE_IDS_START[place] + ActiveId.ABILITY]].startswith("asone"):
         return  # As One shows itself as the two abilities it is made of
     if ability == view.tables.neutralizing_gas:
         view.floats[FIELD + FieldColumn.NEUTRALIZING_GAS] = 1.0
@@ -146,7 +158,7 @@ def on_endability(view: View, parts: list[str]) -> None:
         return
     if len(parts) > 3 and parts[3] and not parts[3].startswith("["):
         view.reveal_ability(view.active[place], view.tables.dex.abilities[parts[3]])
-    view.floats[view.place_columns(place) + ActiveColumn.ABILITY_SUPPRESSED] = 1.0
+    view.floats[PLACE_START[place] + ActiveColumn.ABILITY_SUPPRESSED] = 1.0
 
 
 def on_item(view: View, parts: list[str]) -> None:

@@ -17,9 +17,22 @@ from sparring.games.pokemon.columns import (
     PokemonId,
     SideColumn,
 )
+from sparring.games.pokemon.tracking.layout import (
+    FIELD,
+    MOVE_IDS_START,
+    MOVES_START,
+    PLACE_IDS_START,
+    PLACE_MOVE_IDS_START,
+    PLACE_MOVES_START,
+    PLACE_START,
+    POKEMON_IDS_START,
+    POKEMON_START,
+    SIDE_START,
+)
 from sparring.games.pokemon.tracking.move_lines import borrow_move
+from sparring.games.pokemon.tracking.places import recall, show_identity, show_moves, vacate
 from sparring.games.pokemon.tracking.tables import parse_condition
-from sparring.games.pokemon.tracking.view import FIELD, View
+from sparring.games.pokemon.tracking.view import View
 
 _STATS = (
     ("atk", int(PokemonColumn.STAT_ATK)),
@@ -94,7 +107,7 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
     for place in wrong:
         _correct_place(view, place, order[place])
     if view.requests == 0:
-        view.floats[view.side_columns(0) + _S_TEAM_SIZE] = len(team) / TEAM
+        view.floats[SIDE_START[0] + _S_TEAM_SIZE] = len(team) / TEAM
         view.count_fainted(0, 0)
     view.requests += 1
     field = view.floats
@@ -105,7 +118,7 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
         return
     actives = request.get("active") or ()
     for place in range(SLOTS):
-        start = view.place_columns(place)
+        start = PLACE_START[place]
         field[start + _FIRST_ASKED : start + _END_ASKED] = _NOTHING_ASKED
         if place >= len(team):
             continue
@@ -114,10 +127,10 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
             continue
         if forced is not None and place < len(forced):
             field[start + _A_MUST_SWITCH] = float(forced[place])
-        if not view.ids[view.place_ids(place)]:
+        if not view.ids[PLACE_IDS_START[place]]:
             continue
         if "ability" in entry:
-            view.ids[view.place_ids(place) + _AI_ABILITY] = view.tables.dex.abilities[entry["ability"]]
+            view.ids[PLACE_IDS_START[place] + _AI_ABILITY] = view.tables.dex.abilities[entry["ability"]]
         field[start + _A_COMMANDING] = float(bool(entry.get("commanding")))
         field[start + _A_REVIVING] = float(bool(entry.get("reviving")))
         asked = actives[place] if place < len(actives) else None
@@ -141,7 +154,7 @@ def _order(view: View, team: list[dict[str, Any]]) -> list[int]:
         view.team_order = _match(view, names, team)
         if len(team) < TEAM:
             for row in range(TEAM):
-                start = view.pokemon(row)
+                start = POKEMON_START[row]
                 if row not in view.team_order and view.floats[start + _P_KNOWN]:
                     view.floats[start + _P_ABSENT] = 1.0
     return view.team_order
@@ -172,7 +185,7 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
     before = view.entries[row]
     view.entries[row] = entry
     floats, ids, dex = view.floats, view.ids, view.tables.dex
-    start, numbers = view.pokemon(row), view.pokemon_ids(row)
+    start, numbers = POKEMON_START[row], POKEMON_IDS_START[row]
     condition = entry["condition"]
     view.set_condition(row, condition)
     fraction, most, _ = parse_condition(condition)
@@ -199,17 +212,15 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
     for stat, column in _STATS:
         floats[start + column] = entry["stats"][stat] / STAT_SCALE
     place = view.active.index(row) if row in view.active else -1
-    borrowed = place >= 0 and (
-        floats[view.place_columns(place) + _A_TRANSFORMED] or floats[view.place_columns(place) + _A_MIMIC]
-    )
+    borrowed = place >= 0 and (floats[PLACE_START[place] + _A_TRANSFORMED] or floats[PLACE_START[place] + _A_MIMIC])
     if place >= 0 and before.get("details") != entry["details"]:
-        seen = view.place_ids(place)
+        seen = PLACE_IDS_START[place]
         if ids[seen] and not borrowed and ids[seen + _AI_SPECIES] != ids[numbers + _PI_SPECIES]:
-            view.show_identity(place)
+            show_identity(view, place)
     if not borrowed:
         for index, name in enumerate(entry["moves"][:MOVES]):
             move = view.tables.move(name)
-            if ids[view.move_ids(row) + index] != move:
+            if ids[MOVE_IDS_START[row] + index] != move:
                 view.write_move(row, index, move)
 
 
@@ -220,36 +231,36 @@ def _undo_disguise(view: View, place: int, row: int) -> None:
     if view.active.count(shown) > 1:  # beside its model: whose the lines were is not told
         return
     status, slept, poisoned = view.status_turns(shown)
-    view.recall(place, shown)
+    recall(view, place, shown)
     for holder, sign in ((shown, -1), (row, 1)):
         before, asleep, ill = view.status_turns(holder)
         if before == status:
             slept, poisoned = slept + sign * asleep, poisoned + sign * ill
     view.set_status(row, status)
-    start = view.pokemon(row)
+    start = POKEMON_START[row]
     view.floats[start + _P_SLEEP_TURNS] = slept
     view.floats[start + _P_TOXIC_TURNS] = poisoned
 
 
 def _correct_place(view: View, place: int, row: int) -> None:
     """The own Pokémon at `place` is another than the lines showed: the own illusion. Effects stay, the name changes."""
-    view.vacate(place)
+    vacate(view, place)
     view.active[place] = row
-    if view.floats[view.pokemon(row) + _P_FAINTED]:
+    if view.floats[POKEMON_START[row] + _P_FAINTED]:
         return
-    view.floats[view.pokemon(row) + _P_ACTIVE] = 1.0
-    view.floats[view.pokemon(row) + _P_SEEN] = 1.0
-    view.show_identity(place)
-    view.show_moves(place)
+    view.floats[POKEMON_START[row] + _P_ACTIVE] = 1.0
+    view.floats[POKEMON_START[row] + _P_SEEN] = 1.0
+    show_identity(view, place)
+    show_moves(view, place)
 
 
 def _write_moves(view: View, place: int, names: list[str], asked: dict[str, Any] | None) -> None:
     """The moves of the Pokémon at `place` in the order of its own list: a request for a locked move names only that."""
     floats, ids, tables = view.floats, view.ids, view.tables
-    transformed = floats[view.place_columns(place) + _A_TRANSFORMED]
+    transformed = floats[PLACE_START[place] + _A_TRANSFORMED]
     row = view.active[place]
-    at, own = view.place_moves(place), view.moves(row)
-    number_at, own_number = view.place_move_ids(place), view.move_ids(row)
+    at, own = PLACE_MOVES_START[place], MOVES_START[row]
+    number_at, own_number = PLACE_MOVE_IDS_START[place], MOVE_IDS_START[row]
     listed = asked["moves"] if asked else None
     whole = listed is not None and len(listed) == len(names) and "pp" in listed[0]
     for index in range(len(names), MOVES):

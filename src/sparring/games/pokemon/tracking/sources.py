@@ -3,6 +3,10 @@
 from collections.abc import Callable
 
 from sparring.games.pokemon.columns import PokemonColumn, PokemonId
+from sparring.games.pokemon.tracking.layout import (
+    POKEMON_IDS_START,
+    POKEMON_START,
+)
 from sparring.games.pokemon.tracking.view import View
 
 # Plain integers where most lines pass: members of an enum cost more to reach.
@@ -31,6 +35,6 @@ def reveal(view: View, source: str, holder: int) -> None:
         view.reveal_ability(holder, view.tables.dex.abilities[source[9:]])
     elif source.startswith("item: ") and holder >= 0:
         item = view.tables.dex.items[source[6:]]
-        lost = view.floats[view.pokemon(holder) + _P_ITEM_LOST]
-        if item != view.stolen and not (lost and view.ids[view.pokemon_ids(holder) + _PI_LAST_ITEM] == item):
+        lost = view.floats[POKEMON_START[holder] + _P_ITEM_LOST]
+        if item != view.stolen and not (lost and view.ids[POKEMON_IDS_START[holder] + _PI_LAST_ITEM] == item):
             view.reveal_item(holder, item)

@@ -11,6 +11,26 @@ from sparring.games.pokemon.columns import (
     PokemonId,
     SideColumn,
 )
+from sparring.games.pokemon.tracking.layout import (
+    MOVE_IDS_START,
+    MOVES_START,
+    PLACE_IDS_START,
+    PLACE_MOVE_IDS_START,
+    PLACE_MOVES_START,
+    PLACE_START,
+    POKEMON_IDS_START,
+    POKEMON_START,
+    SIDE_START,
+)
+from sparring.games.pokemon.tracking.places import (
+    clear_place,
+    recall,
+    remember,
+    show_identity,
+    show_moves,
+    switch,
+    vacate,
+)
 from sparring.games.pokemon.tracking.sources import Handler
 from sparring.games.pokemon.tracking.tables import parse_sheet
 from sparring.games.pokemon.tracking.view import View
@@ -33,12 +53,12 @@ def on_poke(view: View, parts: list[str]) -> None:
     """`|poke|p1|Garchomp, L50, F|item`: team preview, in the order of the team."""
     side = view.sides[parts[2]]
     for row in range(side * TEAM, side * TEAM + TEAM):
-        start = view.pokemon(row)
+        start = POKEMON_START[row]
         if not view.floats[start + PokemonColumn.KNOWN]:
             view.describe(row, parts[3])
             if len(parts) > 4 and parts[4] == "item":
                 view.floats[start + PokemonColumn.ITEM_HELD] = 1.0
-            size = view.side_columns(side) + SideColumn.TEAM_SIZE
+            size = SIDE_START[side] + SideColumn.TEAM_SIZE
             view.floats[size] = max(view.floats[size], (row - side * TEAM + 1) / TEAM)
             view.count_fainted(side, 0)
             return
@@ -47,7 +67,7 @@ def on_poke(view: View, parts: list[str]) -> None:
 def on_teamsize(view: View, parts: list[str]) -> None:
     """`|teamsize|p1|4`: how many are brought, said again after team preview."""
     side = view.sides[parts[2]]
-    view.floats[view.side_columns(side) + SideColumn.TEAM_SIZE] = int(parts[3]) / TEAM
+    view.floats[SIDE_START[side] + SideColumn.TEAM_SIZE] = int(parts[3]) / TEAM
     view.count_fainted(side, 0)
 
 
@@ -71,10 +91,10 @@ def on_showteam(view: View, parts: list[str]) -> None:
         if item:
             view.reveal_item(row, dex.items[item])
         else:
-            view.floats[view.pokemon(row) + PokemonColumn.ITEM_KNOWN] = 1.0
+            view.floats[POKEMON_START[row] + PokemonColumn.ITEM_KNOWN] = 1.0
         for move in moves:
             view.learn_move(row, view.tables.move(move))
-        view.ids[view.pokemon_ids(row) + PokemonId.TERA_TYPE] = dex.types[tera]
+        view.ids[POKEMON_IDS_START[row] + PokemonId.TERA_TYPE] = dex.types[tera]
 
 
 # Coming and going.
@@ -88,35 +108,35 @@ def on_switch(view: View, parts: list[str]) -> None:
         return
     side = place // SLOTS
     row = view.find_row(side, ident[5:], parts[3])
-    view.remember(place, row)
+    remember(view, place, row)
     passing = ""
     if view.passing == place and parts[1] == "switch":
         passing = "substitute" if view.shedding else "all"
     view.passing = -1
-    heals = view.floats[view.pokemon(row) + _P_FAINTED]
+    heals = view.floats[POKEMON_START[row] + _P_FAINTED]
     if side == 1 or not view.requests:
         view.describe(row, parts[3])
     else:  # the own looks may be an illusion: the next request tells
         view.entries[row] = {}
     view.set_condition(row, parts[4])
-    view.floats[view.pokemon(row) + _P_TOXIC_TURNS] = 0.0
+    view.floats[POKEMON_START[row] + _P_TOXIC_TURNS] = 0.0
     if view.generation == 5:  # sleep starts over
-        view.floats[view.pokemon(row) + _P_SLEEP_TURNS] = 0.0
+        view.floats[POKEMON_START[row] + _P_SLEEP_TURNS] = 0.0
     if heals:  # only an illusion had gone down
-        view.floats[view.pokemon(row) + _P_FAINTED] = 0.0
-    view.switch(place, row, passing=passing)
+        view.floats[POKEMON_START[row] + _P_FAINTED] = 0.0
+    switch(view, place, row, passing=passing)
     if view.generation < 8:  # Healing Wish does not wait for someone who needs it
-        view.floats[view.side_columns(side) + _S_HEAL_NEXT_LEFT + place % SLOTS] = 0.0
+        view.floats[SIDE_START[side] + _S_HEAL_NEXT_LEFT + place % SLOTS] = 0.0
     if side == 1:
         _absent(view)
 
 
 def _absent(view: View) -> None:
     """Marks the foes that stayed at home, once as many as were brought have been seen."""
-    size = round(view.floats[view.side_columns(1) + _S_TEAM_SIZE] * TEAM)
+    size = round(view.floats[SIDE_START[1] + _S_TEAM_SIZE] * TEAM)
     if size == TEAM:
         return
-    starts = [view.pokemon(row) for row in range(TEAM, 2 * TEAM)]
+    starts = [POKEMON_START[row] for row in range(TEAM, 2 * TEAM)]
     seen = sum(view.floats[start + _P_SEEN] for start in starts)
     if size and seen >= size:
         for start in starts:
@@ -137,27 +157,27 @@ def on_replace(view: View, parts: list[str]) -> None:
         return
     kept = view.arrivals[place]
     ids, floats = view.ids, view.floats
-    down = floats[view.pokemon(seeming) + PokemonColumn.FAINTED]
+    down = floats[POKEMON_START[seeming] + PokemonColumn.FAINTED]
     if kept is not None and (side == 1 or not view.requests):
-        ours, theirs = view.pokemon(row), view.pokemon(seeming)
+        ours, theirs = POKEMON_START[row], POKEMON_START[seeming]
         for column in (PokemonColumn.HP, PokemonColumn.FAINTED, PokemonColumn.SLEEP_TURNS, PokemonColumn.TOXIC_TURNS):
             floats[ours + column] = floats[theirs + column]
-        ids[view.pokemon_ids(row) + PokemonId.STATUS] = ids[view.pokemon_ids(seeming) + PokemonId.STATUS]
+        ids[POKEMON_IDS_START[row] + PokemonId.STATUS] = ids[POKEMON_IDS_START[seeming] + PokemonId.STATUS]
         for index in range(MOVES):
-            move = ids[view.move_ids(seeming) + index]
+            move = ids[MOVE_IDS_START[seeming] + index]
             if move and move not in kept[3]:
                 learned = view.learn_move(row, move)
                 if learned >= 0:
-                    used = view.moves(seeming) + index * len(MoveColumn)
-                    floats[view.moves(row) + learned * len(MoveColumn) + MoveColumn.PP] = floats[used + MoveColumn.PP]
-        view.recall(place, seeming)
-    view.vacate(place)
+                    used = MOVES_START[seeming] + index * len(MoveColumn)
+                    floats[MOVES_START[row] + learned * len(MoveColumn) + MoveColumn.PP] = floats[used + MoveColumn.PP]
+        recall(view, place, seeming)
+    vacate(view, place)
     view.active[place] = row
-    floats[view.pokemon(row) + PokemonColumn.SEEN] = 1.0
+    floats[POKEMON_START[row] + PokemonColumn.SEEN] = 1.0
     if not down:
-        floats[view.pokemon(row) + PokemonColumn.ACTIVE] = 1.0
-        view.show_identity(place)
-        view.show_moves(place)
+        floats[POKEMON_START[row] + PokemonColumn.ACTIVE] = 1.0
+        show_identity(view, place)
+        show_moves(view, place)
 
 
 def on_faint(view: View, parts: list[str]) -> None:
@@ -168,9 +188,9 @@ def on_faint(view: View, parts: list[str]) -> None:
     view.faint(row)
     place = view.place(parts[2])
     if place >= 0:
-        view.clear_place(place)
+        clear_place(view, place)
         if view.promised == place:
-            view.floats[view.side_columns(place // SLOTS) + SideColumn.HEAL_NEXT_LEFT + place % SLOTS] = 1.0
+            view.floats[SIDE_START[place // SLOTS] + SideColumn.HEAL_NEXT_LEFT + place % SLOTS] = 1.0
             view.promised = -1
 
 
@@ -181,15 +201,15 @@ def on_swap(view: View, parts: list[str]) -> None:
         return
     first = place // SLOTS * SLOTS
     for start, width, numbers in (
-        (view.place_columns(first), len(ActiveColumn), view.floats),
-        (view.place_moves(first), MOVES * len(MoveColumn), view.floats),
-        (view.place_ids(first), len(ActiveId), view.ids),
-        (view.place_move_ids(first), MOVES, view.ids),
+        (PLACE_START[first], len(ActiveColumn), view.floats),
+        (PLACE_MOVES_START[first], MOVES * len(MoveColumn), view.floats),
+        (PLACE_IDS_START[first], len(ActiveId), view.ids),
+        (PLACE_MOVE_IDS_START[first], MOVES, view.ids),
     ):
         left, right = numbers[start : start + width], numbers[start + width : start + 2 * width]
         numbers[start : start + width] = right  # type: ignore[assignment]
         numbers[start + width : start + 2 * width] = left  # type: ignore[assignment]
-    start, width = view.place_columns(first), len(ActiveColumn)
+    start, width = PLACE_START[first], len(ActiveColumn)
     moved = {column: step for column, step in view.timers.items() if start <= column < start + 2 * width}
     for column in moved:
         del view.timers[column]
