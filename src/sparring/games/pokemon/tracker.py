@@ -65,27 +65,25 @@ class Tracker:
 
     def line(self, line: str) -> None:
         """Reads one protocol line. A kind or effect it does not know is counted in `unknown`, never an error."""
-        self.parts(line.split("|"))
+        self.lines((line,))
 
     def lines(self, lines: Iterable[str]) -> None:
         """Reads several lines."""
+        view, handlers = self._view, _HANDLERS
         for line in lines:
-            self.parts(line.split("|"))
-
-    def parts(self, parts: list[str]) -> None:
-        """Reads a line already split at `|`, so that both sides' trackers can share the work."""
-        if len(parts) < 2:
-            return
-        kind = parts[1]
-        handler = _HANDLERS.get(kind)
-        if handler is None:
-            if kind and kind not in NEWS:
-                self._view.unknown[kind] += 1
-            return
-        try:
-            handler(self._view, parts)
-        except (IndexError, ValueError, KeyError):
-            self._view.unknown[f"malformed {kind}"] += 1
+            parts = line.split("|")
+            if len(parts) < 2:
+                continue
+            kind = parts[1]
+            handler = handlers.get(kind)
+            if handler is None:
+                if kind and kind not in NEWS:
+                    view.unknown[kind] += 1
+                continue
+            try:
+                handler(view, parts)
+            except (IndexError, ValueError, KeyError):
+                view.unknown[f"malformed {kind}"] += 1
 
     def request(self, request: dict[str, Any]) -> None:
         """Reads a parsed `|request|`: the own team exactly, and what may be done."""

@@ -46,6 +46,7 @@ _TURNS_ON_THE_FIELD = tuple(
 _F_TURN = int(FieldColumn.TURN)
 _P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
 _PI_STATUS = int(PokemonId.STATUS)
+_TOXIC = int(Status.TOXIC)
 
 
 # A side.
@@ -189,6 +190,20 @@ def on_fieldactivate(view: View, parts: list[str]) -> None:
 
 def on_upkeep(view: View, parts: list[str]) -> None:
     """`|upkeep`: the turn's end has been worked out, and everything that lasts has come one turn further."""
+    floats, ids = view.floats, view.ids
+    if view.timers:
+        _run_timers(view)
+    if view.turn_flags:
+        for index in view.turn_flags:
+            floats[index] = 0.0
+        view.turn_flags.clear()
+    for row in view.active:
+        if row >= 0 and ids[POKEMON_IDS_START[row] + _PI_STATUS] == _TOXIC:
+            index = POKEMON_START[row] + _P_TOXIC_TURNS
+            floats[index] = min(15 * TURN, floats[index] + TURN)
+
+
+def _run_timers(view: View) -> None:
     floats = view.floats
     for column, step in list(view.timers.items()):
         if step == 0.0:  # a row of protecting moves: gone unless renewed this turn
@@ -202,13 +217,6 @@ def on_upkeep(view: View, parts: list[str]) -> None:
                 if column in _STRIKES:  # struck, or nobody stood there
                     floats[column - 1] = 0.0
         floats[column] = min(1.0, value)
-    for index in view.turn_flags:
-        floats[index] = 0.0
-    view.turn_flags.clear()
-    for row in view.active:
-        if row >= 0 and view.ids[POKEMON_IDS_START[row] + _PI_STATUS] == Status.TOXIC:
-            index = POKEMON_START[row] + _P_TOXIC_TURNS
-            floats[index] = min(15 * TURN, floats[index] + TURN)
 
 
 def _end_protect_row(view: View, column: int) -> None:

@@ -1,5 +1,7 @@
 """Lines about moves: which a Pokémon has shown, what they cost, what they leave waiting."""
 
+from array import array
+
 from sparring.games.pokemon.columns import (
     MOVES,
     PP_SCALE,
@@ -17,6 +19,7 @@ from sparring.games.pokemon.tracking.effects import SINGLE_MOVE
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
     MOVE_IDS_START,
+    MOVE_WIDTH,
     MOVES_START,
     PLACE_IDS_START,
     PLACE_MOVE_IDS_START,
@@ -36,10 +39,10 @@ _EVERYONE = TARGETS.index("all")
 _NO_PRESSURE = frozenset(
     TARGETS.index(name) for name in ("self", "allies", "allySide", "allyTeam", "foeSide", "adjacentAlly")
 )
-_UNTIL_IT_ACTS = tuple(
-    int(column) for column in (*SINGLE_MOVE.values(), ActiveColumn.RECHARGING, ActiveColumn.PREPARING)
-)
-_MOVE_WIDTH = len(MoveColumn)
+_WAITING = sorted((*SINGLE_MOVE.values(), ActiveColumn.RECHARGING, ActiveColumn.PREPARING))
+assert list(range(_WAITING[0], _WAITING[-1] + 1)) == _WAITING, "columns that last until their Pokémon acts lie together"
+_UNTIL_IT_ACTS = tuple(slice(start + _WAITING[0], start + _WAITING[-1] + 1) for start in PLACE_START)
+_NOTHING_WAITS = array("f", bytes(4 * len(_WAITING)))
 # Plain integers where most lines pass: members of an enum cost more to reach.
 _A_ABILITY_SUPPRESSED = int(ActiveColumn.ABILITY_SUPPRESSED)
 _A_MIMIC = int(ActiveColumn.MIMIC)
@@ -47,6 +50,7 @@ _A_TRANSFORMED = int(ActiveColumn.TRANSFORMED)
 _AI_ABILITY = int(ActiveId.ABILITY)
 _AI_LAST_MOVE = int(ActiveId.LAST_MOVE)
 _AI_PREPARED_MOVE = int(ActiveId.PREPARED_MOVE)
+_ABILITY = tuple(start + ActiveId.ABILITY for start in PLACE_IDS_START)
 _F_DOUBLES = int(FieldColumn.DOUBLES)
 _M_REVEALED = int(MoveColumn.REVEALED)
 
@@ -60,7 +64,7 @@ def on_move(view: View, parts: list[str]) -> None:
     view.promised = -1
     view.stolen = 0
     view.target = view.place(parts[4]) if len(parts) > 4 else -1
-    tables, ids = view.tables, view.ids
+    tables, ids, at = view.tables, view.ids, PLACE_IDS_START[place]
     name = parts[3]
     move = tables.move(name)
     source = ""
@@ -68,13 +72,12 @@ def on_move(view: View, parts: list[str]) -> None:
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.active[place])
-    second_turn = ids[PLACE_IDS_START[place] + _AI_PREPARED_MOVE] == move
-    locked = source == "lockedmove" or view.locked[place] or second_turn
+    locked = view.locked[place] or source == "lockedmove" or ids[at + _AI_PREPARED_MOVE] == move
     _act(view, place)
     if source and not locked and tables.move(effect_id(source)) != move:
         _call(view, place, move, source, parts)
         return
-    ids[PLACE_IDS_START[place] + _AI_LAST_MOVE] = move
+    ids[at + _AI_LAST_MOVE] = move
     if move in tables.slot_effects:
         _promise(view, place, move)
     elif move in tables.passing:
@@ -128,26 +131,26 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
         if transformed and index < 0 and 0 in ids[start : start + MOVES]:
             index = ids[start : start + MOVES].index(0)
             ids[start + index] = move
-            borrow_move(view, PLACE_MOVES_START[place] + index * _MOVE_WIDTH, move)
+            borrow_move(view, PLACE_MOVES_START[place] + index * MOVE_WIDTH, move)
         if index >= 0 and (transformed or ids[MOVE_IDS_START[row] + index] != ids[start + index]):
-            at = PLACE_MOVES_START[place] + index * _MOVE_WIDTH
+            at = PLACE_MOVES_START[place] + index * MOVE_WIDTH
             floats[at + _M_REVEALED] = 1.0
             view.spend_pp(at, spent)
             if view.generation == 1 and not transformed:  # what was mimicked shares the PP of Mimic
-                view.spend_pp(MOVES_START[row] + index * _MOVE_WIDTH, spent)
+                view.spend_pp(MOVES_START[row] + index * MOVE_WIDTH, spent)
             return
         if transformed:
             return
     index = view.learn_move(row, move)
     if index < 0:
         return
-    at = MOVES_START[row] + index * _MOVE_WIDTH
+    at = MOVES_START[row] + index * MOVE_WIDTH
     floats[at + _M_REVEALED] = 1.0
     if spent:
         view.spend_pp(at, spent)
     ids[start + index] = ids[MOVE_IDS_START[row] + index]
-    seen = PLACE_MOVES_START[place] + index * _MOVE_WIDTH
-    floats[seen : seen + _MOVE_WIDTH] = floats[at : at + _MOVE_WIDTH]
+    seen = PLACE_MOVES_START[place] + index * MOVE_WIDTH
+    floats[seen : seen + MOVE_WIDTH] = floats[at : at + MOVE_WIDTH]
 
 
 def _listed(view: View, start: int, move: int) -> int:
@@ -162,10 +165,13 @@ def _listed(view: View, start: int, move: int) -> int:
 
 def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
     """PP that a foe's Pressure costs on top. A move that fails at once hides its target, plain only in singles."""
+    kind, first = view.tables.move_targets[move], (1 - place // SLOTS) * SLOTS
+    ids, pressure = view.ids, view.tables.pressure
+    pressing = ids[_ABILITY[first]] == pressure or ids[_ABILITY[first + 1]] == pressure
+    if not pressing and (view.generation > 4 or kind != _EVERYONE):
+        return 0
     target = parts[4] if len(parts) > 4 else ""
-    kind = view.tables.move_targets[move]
     if move in view.tables.must_pressure or kind in _SPREAD:
-        first = (1 - place // SLOTS) * SLOTS
         aimed = [first, first + 1]
     elif kind in _NO_PRESSURE:
         return 0
@@ -174,7 +180,7 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
     elif "[notarget]" in parts or view.floats[FIELD + _F_DOUBLES]:
         return 0
     else:
-        aimed = [(1 - place // SLOTS) * SLOTS]
+        aimed = [first]
     extra = 0
     for other in aimed:
         if other < 0 or other // SLOTS == place // SLOTS:
@@ -191,12 +197,9 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
 
 def _act(view: View, place: int) -> None:
     """The Pokémon at `place` acts or tries to: what waited for that is over."""
-    start = PLACE_START[place]
-    floats = view.floats
-    for column in _UNTIL_IT_ACTS:
-        if floats[start + column]:
-            floats[start + column] = 0.0
-            view.ids[PLACE_IDS_START[place] + _AI_PREPARED_MOVE] = 0
+    if any(view.floats[_UNTIL_IT_ACTS[place]]):
+        view.floats[_UNTIL_IT_ACTS[place]] = _NOTHING_WAITS
+        view.ids[PLACE_IDS_START[place] + _AI_PREPARED_MOVE] = 0
 
 
 def on_cant(view: View, parts: list[str]) -> None:

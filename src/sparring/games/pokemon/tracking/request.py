@@ -20,6 +20,7 @@ from sparring.games.pokemon.columns import (
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
     MOVE_IDS_START,
+    MOVE_WIDTH,
     MOVES_START,
     PLACE_IDS_START,
     PLACE_MOVE_IDS_START,
@@ -31,31 +32,26 @@ from sparring.games.pokemon.tracking.layout import (
 )
 from sparring.games.pokemon.tracking.move_lines import borrow_move
 from sparring.games.pokemon.tracking.places import recall, show_identity, show_moves, vacate
-from sparring.games.pokemon.tracking.tables import parse_condition
+from sparring.games.pokemon.tracking.tables import STATS, OwnSet, parse_condition
 from sparring.games.pokemon.tracking.view import View
 
-_STATS = (
-    ("atk", int(PokemonColumn.STAT_ATK)),
-    ("def", int(PokemonColumn.STAT_DEF)),
-    ("spa", int(PokemonColumn.STAT_SPA)),
-    ("spd", int(PokemonColumn.STAT_SPD)),
-    ("spe", int(PokemonColumn.STAT_SPE)),
-)
 _RARE = ("details", "baseAbility", "moves", "stats", "teraType")
-_FIRST_ASKED, _END_ASKED = int(ActiveColumn.MUST_SWITCH), int(ActiveColumn.REVIVING) + 1
-_NOTHING_ASKED = array("f", bytes(4 * (_END_ASKED - _FIRST_ASKED)))
-_MOVE_WIDTH = len(MoveColumn)
-_GIMMICKS = (
-    ("trapped", int(ActiveColumn.TRAPPED)),
-    ("maybeTrapped", int(ActiveColumn.MAYBE_TRAPPED)),
-    ("canMegaEvo", int(ActiveColumn.CAN_MEGA)),
-    ("canMegaEvoX", int(ActiveColumn.CAN_MEGA)),
-    ("canMegaEvoY", int(ActiveColumn.CAN_MEGA)),
-    ("canUltraBurst", int(ActiveColumn.CAN_MEGA)),
-    ("canZMove", int(ActiveColumn.CAN_Z)),
-    ("canDynamax", int(ActiveColumn.CAN_DYNAMAX)),
-    ("canTerastallize", int(ActiveColumn.CAN_TERA)),
+_ASKED_WIDTH = int(ActiveColumn.REVIVING) + 1 - int(ActiveColumn.MUST_SWITCH)
+_ASKED = tuple(
+    slice(start + ActiveColumn.MUST_SWITCH, start + ActiveColumn.MUST_SWITCH + _ASKED_WIDTH) for start in PLACE_START
 )
+_NOTHING_ASKED = array("f", bytes(4 * _ASKED_WIDTH))
+_OPTIONS = {
+    "trapped": int(ActiveColumn.TRAPPED),
+    "maybeTrapped": int(ActiveColumn.MAYBE_TRAPPED),
+    "canMegaEvo": int(ActiveColumn.CAN_MEGA),
+    "canMegaEvoX": int(ActiveColumn.CAN_MEGA),
+    "canMegaEvoY": int(ActiveColumn.CAN_MEGA),
+    "canUltraBurst": int(ActiveColumn.CAN_MEGA),
+    "canZMove": int(ActiveColumn.CAN_Z),
+    "canDynamax": int(ActiveColumn.CAN_DYNAMAX),
+    "canTerastallize": int(ActiveColumn.CAN_TERA),
+}
 # Plain integers where most lines pass: members of an enum cost more to reach.
 _A_COMMANDING = int(ActiveColumn.COMMANDING)
 _A_MIMIC = int(ActiveColumn.MIMIC)
@@ -74,16 +70,19 @@ _P_ABILITY_KNOWN = int(PokemonColumn.ABILITY_KNOWN)
 _P_ABSENT = int(PokemonColumn.ABSENT)
 _P_ACTIVE = int(PokemonColumn.ACTIVE)
 _P_FAINTED = int(PokemonColumn.FAINTED)
+_P_HP = int(PokemonColumn.HP)
 _P_ITEM_HELD = int(PokemonColumn.ITEM_HELD)
 _P_ITEM_KNOWN = int(PokemonColumn.ITEM_KNOWN)
 _P_KNOWN = int(PokemonColumn.KNOWN)
 _P_MAX_HP = int(PokemonColumn.MAX_HP)
 _P_SEEN = int(PokemonColumn.SEEN)
+_P_STAT_ATK = int(PokemonColumn.STAT_ATK)
 _P_SLEEP_TURNS = int(PokemonColumn.SLEEP_TURNS)
 _P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
 _PI_ABILITY = int(PokemonId.ABILITY)
 _PI_ITEM = int(PokemonId.ITEM)
 _PI_SPECIES = int(PokemonId.SPECIES)
+_PI_STATUS = int(PokemonId.STATUS)
 _PI_TERA_TYPE = int(PokemonId.TERA_TYPE)
 _S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
 
@@ -91,18 +90,14 @@ _S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
 def apply_request(view: View, request: dict[str, Any]) -> None:
     """Writes a parsed `|request|` into the view. The lines that came with it must have been read before."""
     team: list[dict[str, Any]] = request["side"]["pokemon"][:TEAM]
-    order = _order(view, team)
+    order, entries = _order(view, team), view.entries
     preview = "teamPreview" in request
-    wrong = [
-        place
-        for place, entry in enumerate(team[:SLOTS])
-        if entry["active"] and view.active[place] != order[place] and not preview
-    ]
+    wrong = () if preview else _disguised(view, team, order)
     for place in wrong:
         if view.active[place] >= 0:
             _undo_disguise(view, place, order[place])
     for row, entry in zip(order, team, strict=True):
-        if entry != view.entries[row]:
+        if entry is not entries[row] and entry != entries[row]:
             _write_entry(view, row, entry)
     for place in wrong:
         _correct_place(view, place, order[place])
@@ -110,36 +105,25 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
         view.floats[SIDE_START[0] + _S_TEAM_SIZE] = len(team) / TEAM
         view.count_fainted(0, 0)
     view.requests += 1
-    field = view.floats
     forced = request.get("forceSwitch")
-    field[FIELD + _F_PREVIEW] = float(preview)
-    field[FIELD + _F_FORCED] = float(forced is not None)
-    if preview:
-        return
-    actives = request.get("active") or ()
-    for place in range(SLOTS):
-        start = PLACE_START[place]
-        field[start + _FIRST_ASKED : start + _END_ASKED] = _NOTHING_ASKED
-        if place >= len(team):
-            continue
-        entry = team[place]
-        if not entry["active"]:
-            continue
-        if forced is not None and place < len(forced):
-            field[start + _A_MUST_SWITCH] = float(forced[place])
-        if not view.ids[PLACE_IDS_START[place]]:
-            continue
-        if "ability" in entry:
-            view.ids[PLACE_IDS_START[place] + _AI_ABILITY] = view.tables.dex.abilities[entry["ability"]]
-        field[start + _A_COMMANDING] = float(bool(entry.get("commanding")))
-        field[start + _A_REVIVING] = float(bool(entry.get("reviving")))
-        asked = actives[place] if place < len(actives) else None
-        _write_moves(view, place, entry["moves"], asked)
-        if asked:
-            _write_asked(view, start, asked)
-            view.locked[place] = (
-                bool(asked.get("trapped")) and len(asked["moves"]) == 1 and "pp" not in asked["moves"][0]
-            )
+    view.floats[FIELD + _F_PREVIEW] = float(preview)
+    view.floats[FIELD + _F_FORCED] = float(forced is not None)
+    if not preview:
+        actives = request.get("active") or ()
+        for place in range(SLOTS):
+            view.floats[_ASKED[place]] = _NOTHING_ASKED
+            if place < len(team) and team[place]["active"]:
+                if forced is not None and place < len(forced):
+                    view.floats[PLACE_START[place] + _A_MUST_SWITCH] = float(forced[place])
+                if view.ids[PLACE_IDS_START[place]]:
+                    asked = actives[place] if place < len(actives) else None
+                    _write_place(view, place, team[place], _numbers(view, order[place], team[place]["moves"]), asked)
+
+
+def _disguised(view: View, team: list[dict[str, Any]], order: list[int]) -> list[int]:
+    """Own places at which the lines showed another Pokémon than the one that stands there."""
+    active = view.active
+    return [place for place, entry in enumerate(team[:SLOTS]) if active[place] != order[place] and entry["active"]]
 
 
 def _order(view: View, team: list[dict[str, Any]]) -> list[int]:
@@ -162,6 +146,10 @@ def _order(view: View, team: list[dict[str, Any]]) -> list[int]:
 
 def _match(view: View, names: list[str], team: list[dict[str, Any]]) -> list[int]:
     """Rows by name; where Pokémon share one, by what the last request said of them."""
+    if not view.shared_names:
+        rows = [view.rows_by_name[0].get(name, 0) for name in names]
+        if [view.names[row] for row in rows] == names:
+            return rows
     order: list[int] = []
     for name, entry in zip(names, team, strict=True):
         free = [row for row in range(TEAM) if row not in order]
@@ -184,15 +172,16 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
     """One own Pokémon; what cannot change between requests is written only when they differ."""
     before = view.entries[row]
     view.entries[row] = entry
-    floats, ids, dex = view.floats, view.ids, view.tables.dex
+    floats, ids = view.floats, view.ids
     start, numbers = POKEMON_START[row], POKEMON_IDS_START[row]
-    condition = entry["condition"]
-    view.set_condition(row, condition)
-    fraction, most, _ = parse_condition(condition)
+    fraction, most, status = parse_condition(entry["condition"])
+    floats[start + _P_HP] = fraction
+    floats[start + _P_FAINTED] = 0.0 if fraction else 1.0
+    if ids[numbers + _PI_STATUS] != status:
+        view.set_status(row, status)
     if most:
         floats[start + _P_MAX_HP] = most / STAT_SCALE
-    floats[start + _P_FAINTED] = float(fraction == 0.0)
-    item = dex.items[entry["item"]]
+    item = view.tables.dex.items[entry["item"]]
     if ids[numbers + _PI_ITEM] != item or not floats[start + _P_ITEM_KNOWN]:
         if item:
             view.reveal_item(row, item)
@@ -200,28 +189,49 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
             ids[numbers + _PI_ITEM] = 0
             floats[start + _P_ITEM_HELD] = 0.0
         floats[start + _P_ITEM_KNOWN] = 1.0
-    if all(before.get(key) == entry.get(key) for key in _RARE):
-        return
-    if before.get("details") != entry["details"]:
+    if not before or any(_differ(before, entry, key) for key in _RARE):
+        _write_set(view, row, entry, before.get("details") != entry["details"])
+
+
+def _differ(before: dict[str, Any], entry: dict[str, Any], key: str) -> bool:
+    old, new = before.get(key), entry.get(key)
+    return old is not new and old != new
+
+
+def _write_set(view: View, row: int, entry: dict[str, Any], new_details: bool) -> None:
+    """What an own Pokémon is: species, ability, tera type, stats and moves."""
+    floats, ids = view.floats, view.ids
+    start, numbers = POKEMON_START[row], POKEMON_IDS_START[row]
+    known = view.sets[row]
+    if known is None or not known.tells(entry):
+        known = view.sets[row] = OwnSet(view.tables, entry)
+    if new_details:
         view.describe(row, entry["details"])
     if view.generation > 2:
-        ids[numbers + _PI_ABILITY] = dex.abilities[entry["baseAbility"]]
+        ids[numbers + _PI_ABILITY] = known.ability
         floats[start + _P_ABILITY_KNOWN] = 1.0
-    if "teraType" in entry:
-        ids[numbers + _PI_TERA_TYPE] = dex.types[entry["teraType"]]
-    for stat, column in _STATS:
-        floats[start + column] = entry["stats"][stat] / STAT_SCALE
-    place = view.active.index(row) if row in view.active else -1
-    borrowed = place >= 0 and (floats[PLACE_START[place] + _A_TRANSFORMED] or floats[PLACE_START[place] + _A_MIMIC])
-    if place >= 0 and before.get("details") != entry["details"]:
-        seen = PLACE_IDS_START[place]
-        if ids[seen] and not borrowed and ids[seen + _AI_SPECIES] != ids[numbers + _PI_SPECIES]:
+    if known.tera_type is not None:
+        ids[numbers + _PI_TERA_TYPE] = known.tera
+    floats[start + _P_STAT_ATK : start + _P_STAT_ATK + len(STATS)] = known.stat_columns
+    if row in view.active:
+        place = view.active.index(row)
+        at, seen = PLACE_START[place], PLACE_IDS_START[place]
+        if floats[at + _A_TRANSFORMED] or floats[at + _A_MIMIC]:
+            return  # its moves are borrowed
+        if new_details and ids[seen] and ids[seen + _AI_SPECIES] != ids[numbers + _PI_SPECIES]:
             show_identity(view, place)
-    if not borrowed:
-        for index, name in enumerate(entry["moves"][:MOVES]):
-            move = view.tables.move(name)
-            if ids[MOVE_IDS_START[row] + index] != move:
-                view.write_move(row, index, move)
+    first = MOVE_IDS_START[row]
+    for index, move in enumerate(known.numbers):
+        if ids[first + index] != move:
+            view.write_move(row, index, move)
+
+
+def _numbers(view: View, row: int, names: list[str]) -> tuple[int, ...]:
+    """The numbers of a Pokémon's moves, worked out anew only if the list is not the one they were learnt from."""
+    known = view.sets[row]
+    if known is not None and known.moves is names:
+        return known.numbers
+    return tuple(view.tables.move(name) for name in names[:MOVES])
 
 
 def _undo_disguise(view: View, place: int, row: int) -> None:
@@ -254,49 +264,68 @@ def _correct_place(view: View, place: int, row: int) -> None:
     show_moves(view, place)
 
 
-def _write_moves(view: View, place: int, names: list[str], asked: dict[str, Any] | None) -> None:
-    """The moves of the Pokémon at `place` in the order of its own list: a request for a locked move names only that."""
-    floats, ids, tables = view.floats, view.ids, view.tables
-    transformed = floats[PLACE_START[place] + _A_TRANSFORMED]
-    row = view.active[place]
-    at, own = PLACE_MOVES_START[place], MOVES_START[row]
-    number_at, own_number = PLACE_MOVE_IDS_START[place], MOVE_IDS_START[row]
-    listed = asked["moves"] if asked else None
-    whole = listed is not None and len(listed) == len(names) and "pp" in listed[0]
-    for index in range(len(names), MOVES):
-        ids[number_at + index] = 0
-    for index, name in enumerate(names[:MOVES]):
-        number = tables.move(name)
-        if ids[number_at] != number:
-            if transformed:
+def _write_place(
+    view: View, place: int, entry: dict[str, Any], numbers: tuple[int, ...], asked: dict[str, Any] | None
+) -> None:
+    """What the own Pokémon at `place` is now and may do."""
+    floats, ids, start = view.floats, view.ids, PLACE_START[place]
+    if "ability" in entry:
+        ids[PLACE_IDS_START[place] + _AI_ABILITY] = view.tables.dex.abilities[entry["ability"]]
+    if entry.get("commanding"):
+        floats[start + _A_COMMANDING] = 1.0
+    if entry.get("reviving"):
+        floats[start + _A_REVIVING] = 1.0
+    _show_list(view, place, numbers)
+    if not asked:
+        return
+    listed = asked["moves"]
+    locked = "pp" not in listed[0]
+    if not locked and len(listed) == len(numbers):
+        _write_pp(view, place, numbers, listed)
+    else:  # a request for a locked move names only that
+        named = {view.tables.move(move["id"]) for move in listed}
+        fight = listed[0]["id"] == "fight"
+        for index, number in enumerate(numbers):
+            at = PLACE_MOVES_START[place] + index * MOVE_WIDTH
+            floats[at + _M_DISABLED] = float(number not in named and not fight)
+    for key, value in asked.items():
+        if value and key in _OPTIONS:
+            floats[start + _OPTIONS[key]] = 1.0
+    view.locked[place] = locked and len(listed) == 1 and bool(asked.get("trapped"))
+
+
+def _show_list(view: View, place: int, numbers: tuple[int, ...]) -> None:
+    """The moves of the Pokémon at `place`, in the order of its own list."""
+    floats, ids, first = view.floats, view.ids, PLACE_MOVE_IDS_START[place]
+    for index in range(len(numbers), MOVES):
+        ids[first + index] = 0
+    for index, number in enumerate(numbers):
+        if ids[first + index] != number:
+            at = PLACE_MOVES_START[place] + index * MOVE_WIDTH
+            if floats[PLACE_START[place] + _A_TRANSFORMED]:
                 borrow_move(view, at, number)
-            ids[number_at] = number
+            ids[first + index] = number
             floats[at + _M_KNOWN] = 1.0
-        if listed is None:
-            pass
-        elif whole:
-            move = listed[index]
-            most = move["maxpp"]
-            left = min(1.0, move["pp"] / most) if most else 0.0
-            floats[at + _M_PP] = left
-            floats[at + _M_MAX_PP] = most / PP_SCALE
-            floats[at + _M_DISABLED] = 1.0 if move.get("disabled") else 0.0
-            if not transformed:
-                if ids[own_number] == number:
-                    floats[own + _M_PP] = left
-                    floats[own + _M_MAX_PP] = most / PP_SCALE
-                elif view.generation == 1:  # what was mimicked shares the PP of Mimic
-                    floats[own + _M_PP] = min(1.0, move["pp"] / (floats[own + _M_MAX_PP] * PP_SCALE))
-        else:
-            open_now = any(tables.move(move["id"]) == number for move in listed)
-            floats[at + _M_DISABLED] = float(not open_now and listed[0]["id"] != "fight")
-        at += _MOVE_WIDTH
-        own += _MOVE_WIDTH
-        number_at += 1
+
+
+def _write_pp(view: View, place: int, numbers: tuple[int, ...], listed: list[dict[str, Any]]) -> None:
+    """PP of all moves and which are disabled, of the place and, if they are its own, of the Pokémon there."""
+    floats, ids, row = view.floats, view.ids, view.active[place]
+    at, own, own_number = PLACE_MOVES_START[place], MOVES_START[row], MOVE_IDS_START[row]
+    transformed = floats[PLACE_START[place] + _A_TRANSFORMED]
+    for number, move in zip(numbers, listed, strict=True):
+        most = move["maxpp"]
+        share = most / PP_SCALE
+        left = min(1.0, move["pp"] / most) if most else 0.0
+        floats[at + _M_PP] = left
+        floats[at + _M_MAX_PP] = share
+        floats[at + _M_DISABLED] = 1.0 if move.get("disabled") else 0.0
+        if not transformed:
+            if ids[own_number] == number:
+                floats[own + _M_PP] = left
+                floats[own + _M_MAX_PP] = share
+            elif view.generation == 1:  # what was mimicked shares the PP of Mimic
+                floats[own + _M_PP] = min(1.0, move["pp"] / (floats[own + _M_MAX_PP] * PP_SCALE))
+        at += MOVE_WIDTH
+        own += MOVE_WIDTH
         own_number += 1
-
-
-def _write_asked(view: View, start: int, asked: dict[str, Any]) -> None:
-    for key, column in _GIMMICKS:
-        if asked.get(key):
-            view.floats[start + column] = 1.0

@@ -2,8 +2,9 @@
 
 from array import array
 from functools import cache, lru_cache
+from typing import Any
 
-from sparring.games.pokemon.columns import BASE_STAT_SCALE, MOVES, TEAM, Status
+from sparring.games.pokemon.columns import BASE_STAT_SCALE, MOVES, STAT_SCALE, TEAM, Status
 from sparring.games.pokemon.dex import Dex, load_dex
 from sparring.games.pokemon.formats import to_id
 
@@ -16,6 +17,9 @@ STATUSES: dict[str, int] = {
     "tox": Status.TOXIC,
 }
 """Status numbers by Showdown id."""
+
+STATS = ("atk", "def", "spa", "spd", "spe")
+"""Stats of a request, in the order of their columns."""
 
 
 class Tables:
@@ -80,6 +84,31 @@ class Tables:
             found = (self.dex.species[name.removesuffix("-*")], level, male, female, tera)
             self._details[text] = found
         return found
+
+
+class OwnSet:
+    """What a request says of an own Pokémon that seldom changes, in numbers."""
+
+    __slots__ = ("ability", "base_ability", "moves", "numbers", "stat_columns", "stats", "tera", "tera_type")
+
+    def __init__(self, tables: Tables, entry: dict[str, Any]) -> None:
+        self.stats: dict[str, int] = entry["stats"]
+        self.moves: list[str] = entry["moves"]
+        self.base_ability: str = entry["baseAbility"]
+        self.tera_type: str | None = entry.get("teraType")
+        self.stat_columns = array("f", [self.stats[stat] / STAT_SCALE for stat in STATS])
+        self.numbers: tuple[int, ...] = tuple(tables.move(name) for name in self.moves[:MOVES])
+        self.ability: int = tables.dex.abilities[self.base_ability]
+        self.tera: int = tables.dex.types[self.tera_type] if self.tera_type is not None else 0
+
+    def tells(self, entry: dict[str, Any]) -> bool:
+        """Whether `entry` has the very parts that these numbers were made from."""
+        return (
+            entry["stats"] is self.stats
+            and entry["moves"] is self.moves
+            and entry["baseAbility"] == self.base_ability
+            and entry.get("teraType") == self.tera_type
+        )
 
 
 @cache

@@ -113,20 +113,21 @@ def on_switch(view: View, parts: list[str]) -> None:
     if view.passing == place and parts[1] == "switch":
         passing = "substitute" if view.shedding else "all"
     view.passing = -1
-    heals = view.floats[POKEMON_START[row] + _P_FAINTED]
+    floats, start = view.floats, POKEMON_START[row]
+    heals = floats[start + _P_FAINTED]
     if side == 1 or not view.requests:
         view.describe(row, parts[3])
     else:  # the own looks may be an illusion: the next request tells
         view.entries[row] = {}
     view.set_condition(row, parts[4])
-    view.floats[POKEMON_START[row] + _P_TOXIC_TURNS] = 0.0
+    floats[start + _P_TOXIC_TURNS] = 0.0
     if view.generation == 5:  # sleep starts over
-        view.floats[POKEMON_START[row] + _P_SLEEP_TURNS] = 0.0
+        floats[start + _P_SLEEP_TURNS] = 0.0
     if heals:  # only an illusion had gone down
-        view.floats[POKEMON_START[row] + _P_FAINTED] = 0.0
+        floats[start + _P_FAINTED] = 0.0
     switch(view, place, row, passing=passing)
     if view.generation < 8:  # Healing Wish does not wait for someone who needs it
-        view.floats[SIDE_START[side] + _S_HEAL_NEXT_LEFT + place % SLOTS] = 0.0
+        floats[SIDE_START[side] + _S_HEAL_NEXT_LEFT + place % SLOTS] = 0.0
     if side == 1:
         _absent(view)
 

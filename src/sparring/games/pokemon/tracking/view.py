@@ -36,7 +36,7 @@ from sparring.games.pokemon.tracking.layout import (
     SIDE_START,
     TURN,
 )
-from sparring.games.pokemon.tracking.tables import load_tables, parse_condition
+from sparring.games.pokemon.tracking.tables import OwnSet, load_tables, parse_condition
 
 # Plain integers where most lines pass: members of an enum cost more to reach.
 _AI_ABILITY = int(ActiveId.ABILITY)
@@ -123,7 +123,8 @@ class View:
         self.team_order: list[int] = []
         """Row of each Pokémon of the last request, in its order."""
         self.entries: list[dict[str, Any]] = [{}] * TEAM
-        """What the last request said of each own row."""
+        """What the last request said of each own row; empty where the lines have written over it since."""
+        self.sets: list[OwnSet | None] = [None] * TEAM
         self.turn = 0
         self.winner: str | None = None
         self.ended = False
@@ -313,10 +314,9 @@ class View:
         """Index of `move` in a row's list, added if there is room; -1 if there is none."""
         ids = self.ids
         start = MOVE_IDS_START[row]
-        for index in range(MOVES):
-            if ids[start + index] == move:
-                return index
         listed = ids[start : start + MOVES]
+        if move in listed:
+            return listed.index(move)
         if move in self.tables.hidden_powers:  # lines do not tell its type, requests do
             for index, other in enumerate(listed):
                 if other in self.tables.hidden_powers:
@@ -342,9 +342,9 @@ class View:
         floats = self.floats
         most = floats[start + _M_MAX_PP] * PP_SCALE
         if most:
-            left = floats[start + _M_PP] - amount / most
             # PP are whole numbers: rounding keeps float32 errors from adding up.
-            floats[start + _M_PP] = min(1.0, max(0.0, round(left * most) / most))
+            left = round((floats[start + _M_PP] - amount / most) * most) / most
+            floats[start + _M_PP] = left if 0.0 < left < 1.0 else 1.0 if left > 0.0 else 0.0
 
     # Time.
 
