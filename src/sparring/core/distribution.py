@@ -28,7 +28,12 @@ def sample(log_probs: Any, uniform: Any, *, xp: Any) -> Any:
 
     Inverse of the cumulative distribution: an action with probability 0 is never drawn.
     """
-    cumulative = xp.cumsum(xp.exp(log_probs), axis=-1)
+    return draw(xp.exp(log_probs), uniform, xp=xp)
+
+
+def draw(probabilities: Any, uniform: Any, *, xp: Any) -> Any:
+    """As `sample`, of `probabilities: float[..., actions]`."""
+    cumulative = xp.cumsum(probabilities, axis=-1)
     threshold = uniform[..., None] * _BELOW_ONE * cumulative[..., -1:]
     return (cumulative <= threshold).sum(axis=-1)
 

@@ -3,9 +3,10 @@
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparring.core.decisions import Answers, Decisions
-from sparring.core.distribution import masked_log_softmax, sample
+from sparring.core.distribution import draw
 
 
 class Player(Protocol):
@@ -21,9 +22,20 @@ class RandomPlayer:
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
+        self._shares: NDArray[np.float32] = np.zeros(1, np.float32)
+        """`float32[actions + 1]` by number of legal actions: the probability of each."""
 
     def act(self, decisions: Decisions) -> Answers:
         """Uniform over the legal mask."""
-        log_probs = masked_log_softmax(np.zeros(decisions.legal.shape, np.float32), decisions.legal, xp=np)
-        action = sample(log_probs, self._rng.random(len(decisions), np.float32), xp=np)
+        legal = decisions.legal
+        if len(self._shares) <= legal.shape[1]:
+            self._shares = _shares(legal.shape[1])
+        probabilities = legal * self._shares[legal.sum(axis=1)][:, None]
+        action = draw(probabilities, self._rng.random(len(decisions), np.float32), xp=np)
         return Answers(action=action.astype(np.int32))
+
+
+def _shares(actions: int) -> NDArray[np.float32]:
+    """`float32[actions + 1]`: what the masked softmax gives each of n equal actions, to the last bit."""
+    legal = np.arange(1, actions + 1, dtype=np.float32)
+    return np.concatenate((np.zeros(1, np.float32), np.exp(-np.log(legal))))

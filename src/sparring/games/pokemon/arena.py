@@ -64,6 +64,8 @@ class PokemonArena:
         self._shaping = Shaping(settings, team_size=self._format.picked_team_size, matches=matches)
         self._seats: list[tuple[_Seat, _Seat]] = []
         self._stale = np.zeros((matches, SEATS), np.int32)
+        """Rows of failed matches that are still to be answered, by seat: their answers mean nothing."""
+        self._any_stale = False
         self._battle = [-1] * matches
         self._slot: dict[int, int] = {}
         self._started = 0
@@ -75,7 +77,7 @@ class PokemonArena:
         """Told of every row's match, seat, whether it is its first, new protocol lines and request; for players
         that keep a battle of their own."""
         for slot in range(matches):
-            self._seats.append(self._new_seats())
+            self._seats.append(self._new_seats(slot))
             self._start(slot)
         self._simulator.flush()
 
@@ -96,31 +98,32 @@ class PokemonArena:
 
     def wait(self) -> tuple[Decisions, Results]:
         """Rows of the seats that must choose and results of battles that ended, whatever is ready."""
-        rows: list[tuple[int, int] | None] = []
+        rows: list[_Seat | None] = []
         ended: list[tuple[int, int, bool]] = []
         while not ended and not any(rows):
             for event in self._simulator.wait():
                 slot = self._slot.get(event.battle)
                 if slot is None:
                     continue
-                if isinstance(event, Asked):
+                if type(event) is Asked:
                     seat = self._seats[slot][event.side]
-                    seat.take(event, self._actions, self._legal[slot, event.side])
+                    seat.take(event, self._actions)
                     seat.tracker.write(self._rows, len(rows))
-                    rows.append((slot, event.side))
+                    rows.append(seat)
                     if self.listener is not None:
                         self.listener(slot, event.side, seat.rows == 0, event.lines, seat.request)
-                elif isinstance(event, Ended):
+                elif type(event) is Ended:
                     self._save_replay(event)
                     ended.append((slot, event.winner, False))
                     self._start(slot)
-                elif isinstance(event, Failed):
-                    rows = [None if row is not None and row[0] == slot else row for row in rows]
+                elif type(event) is Failed:
+                    rows = [None if seat in self._seats[slot] else seat for seat in rows]
                     if self._fail(slot, event):
                         ended.append((slot, -1, True))
                     self._start(slot)
-                else:
+                elif type(event) is Refused:
                     raise IllegalAction(self._refusal(event))
+        if ended:
             self._simulator.flush()
         results = self._results(ended)
         return self._decisions(rows), results
@@ -128,9 +131,10 @@ class PokemonArena:
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Sends the rows' choices to their battles."""
         match, seat = decisions.match, decisions.seat
-        if self._stale.any():
+        if self._any_stale:
             fresh = np.flatnonzero(self._stale[match, seat] == 0)
             self._stale[match, seat] = np.maximum(self._stale[match, seat] - 1, 0)
+            self._any_stale = bool(self._stale.any())
             match, seat, actions = match[fresh], seat[fresh], actions[fresh]
         legal = self._legal[match, seat, actions]
         if not legal.all():
@@ -139,11 +143,11 @@ class PokemonArena:
                 f"action {int(actions[row])} ({self._actions.describe(int(actions[row]))}) is not legal in match "
                 f"{int(match[row])} for seat {int(seat[row])}"
             )
-        choice, choose = self._actions.choice, self._simulator.choose
+        choice, choose, battles, seats = self._actions.choice, self._simulator.choose, self._battle, self._seats
         for slot, side, action in zip(match.tolist(), seat.tolist(), actions.tolist(), strict=True):
-            chooser = self._seats[slot][side]
+            chooser = seats[slot][side]
             chooser.waits = False
-            choose(self._battle[slot], side, choice(chooser.request, chooser.tracker.team_order, action))
+            choose(battles[slot], side, choice(chooser.request, chooser.tracker.team_order, action))
         self._simulator.flush()
 
     def report(self) -> dict[str, float]:
@@ -155,8 +159,9 @@ class PokemonArena:
         self._simulator.close()
         self._teams.close()
 
-    def _new_seats(self) -> tuple["_Seat", "_Seat"]:
-        return _Seat(self._format.generation, "p1"), _Seat(self._format.generation, "p2")
+    def _new_seats(self, slot: int) -> tuple["_Seat", "_Seat"]:
+        generation, legal = self._format.generation, self._legal[slot]
+        return _Seat(slot, 0, generation, legal[0]), _Seat(slot, 1, generation, legal[1])
 
     def _start(self, slot: int) -> None:
         """Starts the next match of a slot."""
@@ -168,7 +173,7 @@ class PokemonArena:
         for seat in self._seats[slot]:
             if seat.tracker.unknown:
                 self.unknown_lines.update(seat.tracker.unknown)
-        self._seats[slot] = self._new_seats()
+        self._seats[slot] = self._new_seats(slot)
         self._simulator.start(
             battle,
             format=self._format.id,
@@ -184,31 +189,32 @@ class PokemonArena:
         if event.log:
             save_text(log_folder() / f"failed-{self._format.id}-{time.time_ns()}.log", f"{event.log}\n{event.reason}\n")
         for side, seat in enumerate(self._seats[slot]):
-            self._stale[slot, side] += seat.waits and seat.rows > 0
+            self._stale[slot, side] += seat.waits
+            self._any_stale |= seat.waits
         return any(seat.rows for seat in self._seats[slot])
 
-    def _decisions(self, rows: list[tuple[int, int] | None]) -> Decisions:
-        kept = [row for row in rows if row is not None]
-        pairs = np.array(kept, np.int32).reshape(-1, 2)
+    def _decisions(self, rows: "list[_Seat | None]") -> Decisions:
+        """Hands out the rows; those of matches that failed meanwhile are None."""
+        seats = [seat for seat in rows if seat is not None]
+        match = np.array([seat.match for seat in seats], np.int32)
+        side = np.array([seat.side for seat in seats], np.int32)
+        first = np.array([seat.rows == 0 for seat in seats], np.bool_)
         observation = self._rows.first(len(rows))
         if self._estimate is not None:
             self._estimate.write(observation, self._damage)
             observation |= {name: field[: len(rows)] for name, field in self._damage.items()}
-        if len(kept) < len(rows):
-            left = np.array([index for index, row in enumerate(rows) if row is not None], np.intp)
+        if len(seats) < len(rows):
+            left = np.array([index for index, seat in enumerate(rows) if seat is not None], np.intp)
             observation = {name: field[left] for name, field in observation.items()}
-        match, seat = pairs[:, 0], pairs[:, 1]
-        first = np.empty(len(kept), np.bool_)
-        for index, (slot, side) in enumerate(kept):
-            chooser = self._seats[slot][side]
-            first[index] = chooser.rows == 0
-            chooser.rows += 1
+        for seat in seats:
+            seat.rows += 1
+            seat.waits = True
         return Decisions(
             match=match,
-            seat=seat,
+            seat=side,
             observation=observation,
-            legal=self._legal[match, seat],
-            reward=self._shaping.reward(match, seat, first, observation),
+            legal=self._legal[match, side],
+            reward=self._shaping.reward(match, side, first, observation),
             first=first,
         )
 
@@ -235,26 +241,28 @@ class PokemonArena:
 
 
 class _Seat:
-    """What the arena keeps of one seat of one match."""
+    """What the arena keeps of one seat of one match; `legal: bool[actions]` is its mask in the arena's memory."""
 
-    __slots__ = ("request", "rows", "tracker", "waits")
+    __slots__ = ("legal", "match", "request", "rows", "side", "tracker", "waits")
 
-    def __init__(self, generation: int, side: str) -> None:
-        self.tracker = Tracker(generation, side)
+    def __init__(self, match: int, side: int, generation: int, legal: NDArray[np.bool_]) -> None:
+        self.match = match
+        self.side = side
+        self.legal = legal
+        self.tracker = Tracker(generation, _SIDES[side])
         self.request: dict[str, Any] = {}
         self.rows = 0
         """Rows handed out so far."""
         self.waits = False
-        """A row was asked for and not yet answered."""
+        """A row was handed out and not yet answered."""
 
-    def take(self, asked: Asked, actions: ActionSpace, legal: NDArray[np.bool_]) -> None:
+    def take(self, asked: Asked, actions: ActionSpace) -> None:
         """Brings the view up to date and writes the mask."""
-        tracker = self.tracker
+        tracker, request = self.tracker, asked.request
+        self.request = request
         tracker.lines(asked.lines.split("\n"))
-        self.request = asked.request
-        tracker.request(self.request)
-        actions.mask(self.request, tracker.team_order, legal)
-        self.waits = True
+        tracker.request(request)
+        actions.mask(request, tracker.team_order, self.legal)
 
 
 def log_folder() -> Path:

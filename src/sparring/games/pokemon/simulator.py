@@ -82,6 +82,10 @@ class Simulator:
         self._home: dict[int, int] = {}
         self._lost: list[Event] = []
         self._silent_deaths = 0
+        self._poll = select.poll()
+        self._by_descriptor: dict[int, int] = {}
+        for index in range(processes):
+            self._listen(index)
         self.replaced = 0
         """Processes that died or hung and were replaced."""
 
@@ -156,8 +160,7 @@ class Simulator:
         self._home.clear()
 
     def _send_and_read(self, deadline: float | None) -> None:
-        poll = select.poll()
-        by_descriptor: dict[int, int] = {}
+        blocked = []
         for index, process in enumerate(self._processes):
             try:
                 process.send()
@@ -165,16 +168,20 @@ class Simulator:
                 self._replace(index, "the simulator process died")
                 process = self._processes[index]
                 process.send()
-            poll.register(process.reads, select.POLLIN)
-            by_descriptor[process.reads] = index
             if process.unsent:
-                poll.register(process.writes, select.POLLOUT)
+                blocked.append(process.writes)
         if self._lost:
             return
+        for descriptor in blocked:
+            self._poll.register(descriptor, select.POLLOUT)
         seconds = 1.0 if deadline is None else max(0.0, min(1.0, deadline - time.monotonic()))
-        for descriptor, _ in poll.poll(seconds * 1000):
-            if descriptor in by_descriptor and not self._processes[by_descriptor[descriptor]].read():
-                self._replace(by_descriptor[descriptor], "the simulator process died")
+        ready = self._poll.poll(seconds * 1000)
+        for descriptor in blocked:
+            self._poll.unregister(descriptor)
+        for descriptor, _ in ready:
+            index = self._by_descriptor.get(descriptor, -1)
+            if index >= 0 and not self._processes[index].read():
+                self._replace(index, "the simulator process died")
         now = time.monotonic()
         for index, process in enumerate(self._processes):
             allowed = self._hang_seconds if process.spoke else max(self._hang_seconds, _START_SECONDS)
@@ -183,6 +190,8 @@ class Simulator:
 
     def _replace(self, index: int, reason: str) -> None:
         process = self._processes[index]
+        self._poll.unregister(process.reads)
+        del self._by_descriptor[process.reads]
         process.end()
         said = process.last_words()
         why = f"{reason}: {said}" if said else reason
@@ -194,7 +203,13 @@ class Simulator:
         if self._silent_deaths >= _MOST_SILENT_DEATHS:
             raise RunError(f"the Pokémon simulator does not start: {why}")
         self._processes[index] = _Process(self._installed)
+        self._listen(index)
         self.replaced += 1
+
+    def _listen(self, index: int) -> None:
+        descriptor = self._processes[index].reads
+        self._poll.register(descriptor, select.POLLIN)
+        self._by_descriptor[descriptor] = index
 
     def _forget(self, battle: int) -> None:
         home = self._home.pop(battle, None)

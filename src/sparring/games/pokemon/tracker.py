@@ -62,6 +62,8 @@ class Tracker:
         self._view = View(generation, side)
         self._ids: NDArray[np.int16] = np.frombuffer(self._view.ids, np.int16)
         self._floats: NDArray[np.float32] = np.frombuffer(self._view.floats, np.float32)
+        self._id_bytes = memoryview(self._view.ids).cast("B")
+        self._float_bytes = memoryview(self._view.floats).cast("B")
 
     def line(self, line: str) -> None:
         """Reads one protocol line. A kind or effect it does not know is counted in `unknown`, never an error."""
@@ -91,8 +93,7 @@ class Tracker:
 
     def write(self, rows: ObservationRows, row: int) -> None:
         """Copies the view into a row."""
-        rows.ids[row] = self._ids
-        rows.floats[row] = self._floats
+        rows.write(row, self._id_bytes, self._float_bytes)
 
     @property
     def ids(self) -> NDArray[np.int16]:

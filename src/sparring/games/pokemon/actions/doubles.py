@@ -46,6 +46,7 @@ class DoublesActions:
         self.pairs = self.orders.count**2
         self.preview = None if bring is None or bring >= TEAM else Preview(leads=2, bring=bring)
         self.actions = self.pairs + (self.preview.count if self.preview else 0)
+        self._megas = "mega" in self.gimmicks
         self._together = self._compatible(self.gimmicks)
         self._together_with_burst = self._compatible([name for name in self.gimmicks if name != "mega"])
         self._leads = np.zeros((TEAM + 1, self.pairs), np.bool_)
@@ -56,13 +57,14 @@ class DoublesActions:
 
     def mask(self, request: Request, slots: Sequence[int], row: NDArray[np.bool_]) -> None:
         """Writes `row: bool[actions]`; `slots` is what `TeamSlots.order` said of this request."""
-        row[self.pairs :] = False
+        if self.preview:
+            row[self.pairs :] = False
         joint = row[: self.pairs].reshape(self.orders.count, self.orders.count)
         if "active" in request:
-            left, right = (self._move_orders(request, slots, place) for place in range(2))
-            np.logical_and(left[:, None], right[None, :], out=joint)
-            together = self._together_with_burst if _mega_beside_burst(request) else self._together
-            np.logical_and(joint, together, out=joint)
+            left, right = self._move_orders(request, slots, 0), self._move_orders(request, slots, 1)
+            together = self._together_with_burst if self._megas and _mega_beside_burst(request) else self._together
+            np.logical_and(together, right, out=joint)
+            np.logical_and(joint, left[:, None], out=joint)
         elif "forceSwitch" in request:
             self._forced_switches(request, slots, joint)
         elif "teamPreview" in request:

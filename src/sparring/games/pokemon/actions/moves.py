@@ -18,6 +18,7 @@ _FLAGS = {
     "megay": ("canMegaEvoY",),
     "terastallize": ("canTerastallize",),
 }
+_NONE: list[str | None] = [None] * MOVES
 _MEGA_WORDS = (("canMegaEvo", "mega"), ("canMegaEvoX", "megax"), ("canUltraBurst", "ultra"))
 
 
@@ -45,37 +46,30 @@ def offered(active: Mapping[str, Any], own: Sequence[str], gimmicks: Sequence[st
     `active` is the Pokémon's entry of `request["active"]`, `own` the move ids of its entry in the side. A move
     that takes no target has the target type Showdown gives it, or "" when a locked request says none.
     """
-    targets: list[str | None] = [None] * (MOVES + MOVES * len(gimmicks))
     moves = active["moves"]
-    if is_locked(active):
+    targets: list[str | None]
+    if len(moves) == 1 and "pp" not in moves[0]:
+        targets = [None] * (MOVES + MOVES * len(gimmicks))
         targets[locked_place(moves[0]["id"], own)] = moves[0].get("target", "")
         return targets
     max_moves = active.get("maxMoves")
     if max_moves and not active.get("canDynamax"):  # dynamaxed: every plain move is its max move
-        for place, move in enumerate(max_moves["maxMoves"][:MOVES]):
-            if not move.get("disabled"):
-                targets[place] = move["target"]
-    else:
-        for place, move in enumerate(moves[:MOVES]):
-            if not move.get("disabled"):
-                targets[place] = move.get("target", "")
-    first = MOVES
+        moves = max_moves["maxMoves"]
+    plain = targets = _targets(moves)
     for gimmick in gimmicks:
         if gimmick == "dynamax":
-            if active.get("canDynamax"):
-                for place, move in enumerate(active["maxMoves"]["maxMoves"][:MOVES]):
-                    if not move.get("disabled"):
-                        targets[first + place] = move["target"]
+            targets = targets + (_targets(max_moves["maxMoves"]) if active.get("canDynamax") else _NONE)
         elif gimmick == "zmove":
-            for place, move in enumerate((active.get("canZMove") or ())[:MOVES]):
-                if move:
-                    targets[first + place] = move["target"]
+            targets = targets + _targets(active.get("canZMove") or ())
         else:
-            for flag in _FLAGS[gimmick]:
-                if active.get(flag):
-                    targets[first : first + MOVES] = targets[:MOVES]
-        first += MOVES
+            targets = targets + (plain if any(active.get(flag) for flag in _FLAGS[gimmick]) else _NONE)
     return targets
+
+
+def _targets(moves: Sequence[Mapping[str, Any] | None]) -> list[str | None]:
+    """The target types of a list of moves, None for one that is disabled or not there: `[MOVES]`."""
+    targets = [None if not move or move.get("disabled") else move.get("target", "") for move in moves[:MOVES]]
+    return targets if len(targets) == MOVES else targets + _NONE[len(targets) :]
 
 
 def is_locked(active: Mapping[str, Any]) -> bool:

@@ -25,6 +25,7 @@ class SinglesActions:
     def __init__(self, gimmicks: Sequence[str], *, bring: int | None = None) -> None:
         self.gimmicks = tuple(gimmicks)
         self.orders = make_orders(self.gimmicks, targets=1, passes=False)
+        self._move_orders = [order for order in range(self.orders.count) if not SWITCH <= order < GIMMICK]
         self.preview = None if bring is None or bring >= TEAM else Preview(leads=1, bring=bring)
         self.actions = self.orders.count + (self.preview.count if self.preview else 0)
 
@@ -35,12 +36,13 @@ class SinglesActions:
         if "active" in request:
             active = request["active"][0]
             targets = offered(active, pokemon[0]["moves"], self.gimmicks)
-            legal[:MOVES] = bytes([target is not None for target in targets[:MOVES]])
-            legal[GIMMICK:] = bytes([target is not None for target in targets[MOVES:]])
-            if not active.get("trapped"):
-                for place in range(1, len(pokemon)):
-                    if not pokemon[place]["condition"].endswith(" fnt"):
-                        legal[SWITCH + slots[place]] = 1
+            for order, target in zip(self._move_orders, targets, strict=True):
+                if target is not None:
+                    legal[order] = 1
+            if "trapped" not in active:
+                for slot, entry in zip(slots[1:], pokemon[1:], strict=True):
+                    if not entry["condition"].endswith(" fnt"):
+                        legal[SWITCH + slot] = 1
         elif "forceSwitch" in request:
             if pokemon[0].get("reviving"):
                 for place, entry in enumerate(pokemon):
@@ -56,8 +58,10 @@ class SinglesActions:
             legal[SWITCH : SWITCH + len(pokemon)] = b"\1" * len(pokemon)
         else:
             raise ValueError("a request to wait has no legal actions")
-        row[: self.orders.count] = np.frombuffer(legal, np.bool_)
-        row[self.orders.count :] = False
+        if self.preview:
+            row[self.orders.count :] = False
+            row = row[: self.orders.count]
+        row[:] = np.frombuffer(legal, np.bool_)
 
     def choice(self, request: Request, slots: Sequence[int], action: int) -> str:
         """The string that makes Showdown do `action`, which must be legal."""
