@@ -22,6 +22,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 FORMATS = {"gen1randombattle": (5.0, 1), "gen9randombattle": (3.5, 2), "gen9randomdoublesbattle": (2.5, 2)}
 """Formats, how many times poke-env's speed is wanted, and simulator processes (ours and the limit's)."""
+PYTHON_MICROSECONDS = {"gen1randombattle": 150, "gen9randombattle": 200, "gen9randomdoublesbattle": 200}
+"""What a decision may cost this process, simulators apart."""
 MATCHES = 64
 SERVER_PROCESSES = {"network": 1, "simulator": 1, "validator": 1, "verifier": 1}
 """Of the server poke-env plays on, as Showdown's own example config has them."""
@@ -76,13 +78,15 @@ def speeds(format: str, *, seconds: float, rounds: int) -> None:
     finally:
         arena.close()
         server.close()
-    best = max(rate for rate, _ in ours)
+    best = max(rate for rate, _, _ in ours)
     limit = max(sum(run["decisions"] / run["seconds"] for run in runs) for runs in bare)
     other = max(run["decisions"] / run["seconds"] for run in peer)
     name = f"{format}: arena, both seats random, {processes} simulator{'s' * (processes > 1)}"
     figure(name, best, "decisions/s", peer="poke-env", reference=round(other), ratio=ratio(best, other), wanted=wanted)
     figure(name, best, "decisions/s", limit="bare simulator", reference=round(limit), ratio=ratio(best, limit))
-    by_cpu = max(rate for _, rate in ours)
+    python = 1e6 * min(seconds for _, _, seconds in ours)
+    figure(f"{format}: Python, players and all", python, "us/decision", limit=PYTHON_MICROSECONDS[format])
+    by_cpu = max(rate for _, rate, _ in ours)
     limit_by_cpu = max(run["decisions"] / run["cpu"] for runs in bare for run in runs)
     faster_by_cpu = max(run["decisions"] / run["cpu"] for runs in faster for run in runs)
     figure(
@@ -107,18 +111,19 @@ def ratio(value: float, reference: float) -> float:
     return round(value / reference, 2)
 
 
-def play(arena, *, seconds: float) -> tuple[float, float]:
-    """Random play; decisions a wall second, and a CPU second of the simulator processes."""
+def play(arena, *, seconds: float) -> tuple[float, float, float]:
+    """Random play; decisions a wall second and a CPU second of the simulators, and our own CPU seconds a decision."""
     from sparring.core import RandomPlayer
 
     player, rows = RandomPlayer(0), 0
-    start, before = time.perf_counter(), children_seconds(arena)
+    start, before, own = time.perf_counter(), children_seconds(arena), time.process_time()
     while time.perf_counter() - start < seconds:
         decisions, _ = arena.wait()
         if len(decisions):
             arena.act(decisions, player.act(decisions).action)
             rows += len(decisions)
-    return rows / (time.perf_counter() - start), rows / (children_seconds(arena) - before)
+    spent = (time.process_time() - own) / rows
+    return rows / (time.perf_counter() - start), rows / (children_seconds(arena) - before), spent
 
 
 def children_seconds(arena) -> float:
@@ -143,49 +148,56 @@ def bare_speed(format: str, seconds: float, processes: int, *, engine: bool = Fa
 
 def costs(format: str, *, rows: int) -> None:
     """What tracking, encoding and masking cost, on recorded requests."""
-    import msgspec
     import numpy as np
 
     from sparring.core import RandomPlayer
-    from sparring.games.pokemon import PokemonArena, PokemonSettings
+    from sparring.games.pokemon import PokemonArena, PokemonSettings, simulator
     from sparring.games.pokemon.actions import action_space
     from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
     from sparring.games.pokemon.formats import find_format
     from sparring.games.pokemon.observation import ObservationRows
+    from sparring.games.pokemon.requests import next_request
     from sparring.games.pokemon.simulator import Asked
     from sparring.games.pokemon.tracker import Tracker
 
     arena = PokemonArena(PokemonSettings(format=format), matches=16, seed=0)
     recorded: list[Asked] = []
+    told: list[str] = []
     heard = arena.simulator.wait
+
+    def tell(text, last):
+        told.append(text)
+        return next_request(text, last)
 
     def listen():
         events = heard()
         recorded.extend(event for event in events if isinstance(event, Asked))
         return events
 
-    arena.simulator.wait = listen
+    arena.simulator.wait, simulator.next_request = listen, tell
     player = RandomPlayer(0)
     while len(recorded) < rows:
         decisions, _ = arena.wait()
         if len(decisions):
             arena.act(decisions, player.act(decisions).action)
     arena.close()
+    simulator.next_request = next_request
 
     known = find_format(format)
     space, memory = action_space(known), ObservationRows(64)
-    decode = msgspec.json.Decoder().decode
     asked, tracking = [], []
     for _ in range(3):
         asked.clear()
         trackers: dict[tuple[int, int], Tracker] = {}
+        last: dict[tuple[int, int], dict] = {}
         start = time.process_time()
-        for number, event in enumerate(recorded):
-            tracker = trackers.get((event.battle, event.side))
+        for number, (event, text) in enumerate(zip(recorded, told, strict=True)):
+            seat = event.battle, event.side
+            tracker = trackers.get(seat)
             if tracker is None:
-                tracker = trackers[event.battle, event.side] = Tracker(known.generation, f"p{event.side + 1}")
+                tracker = trackers[seat] = Tracker(known.generation, f"p{event.side + 1}")
             tracker.lines(event.lines.split("\n"))
-            request = decode(event.request)
+            request = last[seat] = next_request(text, last.get(seat, {}))
             tracker.request(request)
             tracker.write(memory, number % 64)
             asked.append((request, list(tracker.team_order)))
