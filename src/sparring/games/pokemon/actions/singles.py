@@ -39,7 +39,7 @@ class SinglesActions:
             for order, target in zip(self._move_orders, targets, strict=True):
                 if target is not None:
                     legal[order] = 1
-            if "trapped" not in active:
+            if not active.get("trapped"):
                 for slot, entry in zip(slots[1:], pokemon[1:], strict=True):
                     if not entry["condition"].endswith(" fnt"):
                         legal[SWITCH + slot] = 1

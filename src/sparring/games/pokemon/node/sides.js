@@ -62,9 +62,10 @@ function changedKeys(entry, before) {
 /** Whether two values of an entry are equal: text, flags, lists of text or stats by name. */
 function same(value, before) {
   if (value === before) return true;
-  if (typeof value !== 'object' || typeof before !== 'object') return false;
+  if (Array.isArray(value)) return value.length === before.length && value.every((one, i) => one === before[i]);
+  if (typeof value !== 'object' || !value || !before) return false;
   for (const key in value) if (value[key] !== before[key]) return false;
-  return !Array.isArray(value) || value.length === before.length;
+  return true;
 }
 
 module.exports = { Asked, splitLines };

@@ -122,8 +122,8 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
 
 def _disguised(view: View, team: list[dict[str, Any]], order: list[int]) -> list[int]:
     """Own places at which the lines showed another Pokémon than the one that stands there."""
-    active = view.active
-    return [place for place, entry in enumerate(team[:SLOTS]) if active[place] != order[place] and entry["active"]]
+    active, places = view.active, range(min(SLOTS, len(team)))
+    return [place for place in places if active[place] != order[place] and team[place]["active"]]
 
 
 def _order(view: View, team: list[dict[str, Any]]) -> list[int]:
@@ -189,13 +189,11 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
             ids[numbers + _PI_ITEM] = 0
             floats[start + _P_ITEM_HELD] = 0.0
         floats[start + _P_ITEM_KNOWN] = 1.0
-    if not before or any(_differ(before, entry, key) for key in _RARE):
-        _write_set(view, row, entry, before.get("details") != entry["details"])
-
-
-def _differ(before: dict[str, Any], entry: dict[str, Any], key: str) -> bool:
-    old, new = before.get(key), entry.get(key)
-    return old is not new and old != new
+    for key in _RARE:
+        old, new = before.get(key), entry.get(key)
+        if old is not new and old != new:
+            _write_set(view, row, entry, before.get("details") != entry["details"])
+            return
 
 
 def _write_set(view: View, row: int, entry: dict[str, Any], new_details: bool) -> None:
