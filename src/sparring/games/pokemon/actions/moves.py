@@ -58,7 +58,7 @@ def offered(active: Mapping[str, Any], own: Sequence[str], gimmicks: Sequence[st
     plain = targets = _targets(moves)
     for gimmick in gimmicks:
         if gimmick == "dynamax":
-            targets = targets + (_targets(max_moves["maxMoves"]) if active.get("canDynamax") else _NONE)
+            targets = targets + (_targets(active["maxMoves"]["maxMoves"]) if active.get("canDynamax") else _NONE)
         elif gimmick == "zmove":
             targets = targets + _targets(active.get("canZMove") or ())
         else:
