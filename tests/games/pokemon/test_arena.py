@@ -71,6 +71,21 @@ def test_no_choice_is_refused_in_two_thousand_battles(format: str) -> None:
         assert not arena.unknown_lines
 
 
+def test_told_to_gather_it_waits_for_rows_that_can_still_come_and_no_longer() -> None:
+    with arena_of(PokemonSettings(), matches=8) as arena:
+        arena.gather(1000, 60.0)
+        for _ in range(20):
+            decisions, results = arena.wait()
+            assert len(results) or not arena.simulator.owes
+            arena.act(decisions, RandomPlayer(0).act(decisions).action)
+
+
+def test_gathering_keeps_the_protocol() -> None:
+    with arena_of(PokemonSettings(), matches=6) as arena:
+        arena.gather(4, 0.05)
+        assert check_arena(arena, matches=6).failed == 0
+
+
 def test_matches_are_fixed_by_the_seed() -> None:
     def story(seed: int) -> list[tuple[int, ...]]:
         """Legal actions of the first decisions of one match in one slot, which nothing else can interleave with."""

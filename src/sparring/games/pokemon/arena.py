@@ -69,6 +69,7 @@ class PokemonArena:
         self._battle = [-1] * matches
         self._slot: dict[int, int] = {}
         self._started = 0
+        self._least, self._patience = 1, 0.0
         self.failures: deque[str] = deque(maxlen=100)
         """Why matches failed, the latest last."""
         self.unknown_lines: Counter[str] = Counter()
@@ -100,8 +101,9 @@ class PokemonArena:
         """Rows of the seats that must choose and results of battles that ended, whatever is ready."""
         rows: list[_Seat | None] = []
         ended: list[tuple[int, int, bool]] = []
-        while not ended and not any(rows):
-            for event in self._simulator.wait():
+        deadline = 0.0
+        while not ended and (not any(rows) or self._gathers(len(rows), deadline)):
+            for event in self._simulator.wait(max(0.0, deadline - time.monotonic()) if rows else None):
                 slot = self._slot.get(event.battle)
                 if slot is None:
                     continue
@@ -121,8 +123,10 @@ class PokemonArena:
                     if self._fail(slot, event):
                         ended.append((slot, -1, True))
                     self._start(slot)
+                    deadline = time.monotonic()  # its rows are void: gather no others in their place
                 elif type(event) is Refused:
                     raise IllegalAction(self._refusal(event))
+            deadline = deadline or time.monotonic() + self._patience
         if ended:
             self._simulator.flush()
         results = self._results(ended)
@@ -149,6 +153,14 @@ class PokemonArena:
             chooser.waits = False
             choose(battles[slot], side, choice(chooser.request, chooser.tracker.team_order, action))
         self._simulator.flush()
+
+    def gather(self, rows: int, seconds: float) -> None:
+        """See `sparring.core.Gathering`; the end of a battle is never waited past."""
+        self._least, self._patience = rows, seconds
+
+    def _gathers(self, rows: int, deadline: float) -> bool:
+        """Whether to wait for more than these rows: too few, time left, and a simulator that still works."""
+        return rows < self._least and self._simulator.owes and time.monotonic() < deadline
 
     def report(self) -> dict[str, float]:
         """What was paid by component since the last call."""

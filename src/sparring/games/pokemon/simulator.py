@@ -94,6 +94,11 @@ class Simulator:
         """Process ids, for memory figures and for tests."""
         return [process.child.pid for process in self._processes]
 
+    @property
+    def owes(self) -> bool:
+        """Whether some process has not yet done all it was told."""
+        return any(process.owed or process.queue for process in self._processes)
+
     def start(
         self,
         battle: int,
