@@ -85,8 +85,8 @@ class ObservationRows:
             **_views(self.ids, ID_FIELDS, ID_OFFSETS),
             **_views(self.floats, FLOAT_FIELDS, FLOAT_OFFSETS),
         }
-        self._id_bytes = memoryview(self.ids).cast("B")
-        self._float_bytes = memoryview(self.floats).cast("B")
+        self._id_bytes = self.ids.data.cast("B")
+        self._float_bytes = self.floats.data.cast("B")
 
     def write(self, row: int, ids: memoryview, floats: memoryview) -> None:
         """Copies a view, as bytes, into a row: a third of the cost of assigning to a row of an array."""
