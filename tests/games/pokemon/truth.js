@@ -8,6 +8,7 @@
 'use strict';
 const { writeSync } = require('fs');
 const { Battle, Teams, PRNG } = require('pokemon-showdown');
+require('../../../src/sparring/games/pokemon/node/engine');
 const { choose } = require('./choices');
 const { Asked, splitLines } = require('../../../src/sparring/games/pokemon/node/sides');
 
