@@ -169,8 +169,8 @@ def costs(format: str, *, rows: int) -> None:
         told.append(text)
         return next_request(text, last)
 
-    def listen():
-        events = heard()
+    def listen(timeout=None):
+        events = heard(timeout)
         recorded.extend(event for event in events if isinstance(event, Asked))
         return events
 
