@@ -177,7 +177,7 @@ def test_a_choice_that_showdown_refuses_is_an_error_with_the_log_saved(
         decisions, _ = arena.wait()
         monkeypatch.setenv("SPARRING_CACHE", str(tmp_path))
         refused = Refused(0, int(decisions.seat[0]), "move 9: no such move", "|turn|1")
-        monkeypatch.setattr(arena.simulator, "wait", lambda: [refused])
+        monkeypatch.setattr(arena.simulator, "wait", lambda timeout=None: [refused])
         with pytest.raises(IllegalAction, match="Showdown refused 'move 9: no such move'") as error:
             arena.wait()
     path = Path(re.findall(r"the log is in (.+)$", str(error.value))[0])
