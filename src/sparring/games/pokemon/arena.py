@@ -103,7 +103,7 @@ class PokemonArena:
         ended: list[tuple[int, int, bool]] = []
         deadline = 0.0
         while not ended and (not any(rows) or self._gathers(len(rows), deadline)):
-            for event in self._simulator.wait(max(0.0, deadline - time.monotonic()) if rows else None):
+            for event in self._simulator.wait(max(0.0, deadline - time.monotonic()) if any(rows) else None):
                 slot = self._slot.get(event.battle)
                 if slot is None:
                     continue
@@ -126,7 +126,8 @@ class PokemonArena:
                     deadline = time.monotonic()  # its rows are void: gather no others in their place
                 elif type(event) is Refused:
                     raise IllegalAction(self._refusal(event))
-            deadline = deadline or time.monotonic() + self._patience
+            if rows and not deadline:
+                deadline = time.monotonic() + self._patience
         if ended:
             self._simulator.flush()
         results = self._results(ended)
@@ -158,10 +159,6 @@ class PokemonArena:
         """See `sparring.core.Gathering`; the end of a battle is never waited past."""
         self._least, self._patience = rows, seconds
 
-    def _gathers(self, rows: int, deadline: float) -> bool:
-        """Whether to wait for more than these rows: too few, time left, and a simulator that still works."""
-        return rows < self._least and self._simulator.owes and time.monotonic() < deadline
-
     def report(self) -> dict[str, float]:
         """What was paid by component since the last call."""
         return self._shaping.report()
@@ -170,6 +167,10 @@ class PokemonArena:
         """Ends all processes; may be called twice."""
         self._simulator.close()
         self._teams.close()
+
+    def _gathers(self, rows: int, deadline: float) -> bool:
+        """Whether to wait for more than these rows: too few, time left, and a simulator that still works."""
+        return rows < self._least and self._simulator.owes and time.monotonic() < deadline
 
     def _new_seats(self, slot: int) -> tuple["_Seat", "_Seat"]:
         generation, legal = self._format.generation, self._legal[slot]

@@ -89,7 +89,7 @@ class ObservationRows:
         self._float_bytes = self.floats.data.cast("B")
 
     def write(self, row: int, ids: memoryview, floats: memoryview) -> None:
-        """Copies a view, as bytes, into a row: a third of the cost of assigning to a row of an array."""
+        """Copies a view, as bytes, into a row: cheaper than to assign to a row of an array."""
         self._id_bytes[row * _ID_BYTES : (row + 1) * _ID_BYTES] = ids
         self._float_bytes[row * _FLOAT_BYTES : (row + 1) * _FLOAT_BYTES] = floats
 
