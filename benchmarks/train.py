@@ -145,6 +145,7 @@ def main() -> None:
     for _ in range(1 if quick else 3):
         for overlap in (False, True):
             rate, shares, collected = end_to_end(overlap=overlap, quick=quick)
+            print(f"{'overlapped' if overlap else 'synchronous'}: {rate:,.0f} decisions/s", file=sys.stderr, flush=True)
             episodes = collected or episodes
             if overlap not in found or rate > found[overlap][0]:
                 found[overlap] = rate, shares
