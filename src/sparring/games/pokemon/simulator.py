@@ -139,8 +139,9 @@ class Simulator:
                 process.send()
 
     def wait(self, timeout: float | None = None) -> list[Event]:
-        """What the processes have said; blocks until there is something, or for `timeout` seconds.
+        """What the processes have said; blocks until there is something.
 
+        With a `timeout` in seconds it comes back empty when that has passed, or at once when no process owes anything.
         Raises `RunError` if nothing can ever come because no battle is running.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -153,7 +154,7 @@ class Simulator:
             for event in events:
                 if type(event) is not Asked and type(event) is not Refused:
                     self._forget(event.battle)
-            if events or (deadline is not None and time.monotonic() >= deadline):
+            if events or (deadline is not None and (not self.owes or time.monotonic() >= deadline)):
                 return events
             if not self._home:
                 raise RunError("the Pokémon simulator is waited for but no battle is running")
@@ -179,7 +180,9 @@ class Simulator:
             return
         for descriptor in blocked:
             self._poll.register(descriptor, select.POLLOUT)
-        seconds = 1.0 if deadline is None else max(0.0, min(1.0, deadline - time.monotonic()))
+        seconds = 1.0
+        if deadline is not None:
+            seconds = max(0.0, min(1.0, deadline - time.monotonic())) if self.owes else 0.0
         ready = self._poll.poll(seconds * 1000)
         for descriptor in blocked:
             self._poll.unregister(descriptor)
