@@ -37,8 +37,8 @@ def selfplay(
 ) -> None:
     """Play the same matches four ways: one model per worker, policy server, shared memory, in process."""
     from sparring.league.entrants import shipped_weights
+    from sparring.league.selfplay_bench import Bench, fresh_checkpoint, run_bench
     from sparring.learn.checkpoint import load_checkpoint
-    from sparring.report.selfplay_bench import Bench, fresh_checkpoint, run_bench
 
     plugin = load_game(game)
     trained = shipped_weights().get(model, Path(model)) if model else None

@@ -1,17 +1,21 @@
 """Playing ahead: the next episodes are collected in a thread while the learner works on the last ones.
 
-The collector and the learner release the interpreter lock in their kernels, so that two cores are busy. New weights
+The collector and the learner release the interpreter lock in their kernels, so that two cores are busy. Whoever comes
+out of a kernel wants the lock back at once: while both run, Python hands it over after 0.5 ms instead of 5. New weights
 reach the engine between two of its forwards, also in the middle of a collection: an episode may be begun by one version
 and ended by another, which is what `Episodes.version`, importance weights and clipping are for. `young` drops what is
 too old to learn from.
 """
 
+import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
 from sparring.core import Episodes, RunError
 from sparring.rollout import Collector
+
+_HAND_OVER_SECONDS = 0.0005
 
 
 class Ahead:
@@ -22,6 +26,8 @@ class Ahead:
         self._rows = rows
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="collect")
         self._coming: Future[Episodes] | None = None
+        self._usual_hand_over = sys.getswitchinterval()
+        sys.setswitchinterval(_HAND_OVER_SECONDS)
 
     def take(self) -> Episodes:
         """The episodes collected meanwhile (waits for them if need be), and begins the next collection."""
@@ -38,6 +44,7 @@ class Ahead:
     def close(self) -> None:
         """Waits for the thread and ends it."""
         self._thread.shutdown(wait=True)
+        sys.setswitchinterval(self._usual_hand_over)
 
     def _begin(self) -> "Future[Episodes]":
         if self._coming is None:

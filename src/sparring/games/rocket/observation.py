@@ -45,10 +45,10 @@ from numpy.typing import NDArray
 
 from sparring.core import Array, Field
 from sparring.games.rocket import field
+from sparring.games.rocket.vectors import Number, Vector, between, dot, length
 
 Floats = Array
 Rows = NDArray[np.int32]
-Vector = tuple[np.float32, np.float32, np.float32]
 
 CAR_FEATURES = 33
 WORLD_FEATURES = 88
@@ -57,7 +57,6 @@ _LENGTH = np.float32(1 / 2300)
 _SPIN = np.float32(1 / pi)
 _BACK_WALL = np.float32(field.BACK_WALL)
 _GOAL_MIDDLE = np.float32(field.GOAL_HEIGHT / 2)
-_NEAR = np.float32(1e-3)
 
 
 def observation_fields(kind: str, room: int) -> dict[str, Field]:
@@ -143,8 +142,8 @@ def _default(
             car = cars[m, shown]
             out = cars_out[row, place]
             _car(b, car, turn, still, out)
-            _own_axes(_between(own, 0, car, 0), own, right, _LENGTH, out[27:30])
-            _own_axes(_between(own, 9, car, 9), own, right, _LENGTH * still, out[30:33])
+            _own_axes(between(own, 0, car, 0), own, right, _LENGTH, out[27:30])
+            _own_axes(between(own, 9, car, 9), own, right, _LENGTH * still, out[30:33])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -176,8 +175,8 @@ def _car(ball: Floats, car: Floats, turn: np.float32, still: np.float32, out: Fl
     out[19] = car[18]
     out[20] = car[19]
     right = _right(car)
-    _own_axes(_between(car, 0, ball, 0), car, right, _LENGTH, out[21:24])
-    _own_axes(_between(car, 9, ball, 3), car, right, _LENGTH * still, out[24:27])
+    _own_axes(between(car, 0, ball, 0), car, right, _LENGTH, out[21:24])
+    _own_axes(between(car, 9, ball, 3), car, right, _LENGTH * still, out[24:27])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -190,16 +189,16 @@ def _aims(ball: Floats, own: Floats, right: Vector, turn: np.float32, still: np.
     _own_axes((own[12], own[13], own[14]), own, right, _SPIN * still, out[3:6])
     _own_axes((-x, back - y, _GOAL_MIDDLE - z), own, right, _LENGTH, out[6:9])
     _own_axes((-x, -back - y, _GOAL_MIDDLE - z), own, right, _LENGTH, out[9:12])
-    to_ball = _between(own, 0, ball, 0)
+    to_ball = between(own, 0, ball, 0)
     shot = (-ball[0], back - ball[1], _GOAL_MIDDLE - ball[2])
-    gap, way = max(np.sqrt(_dot(to_ball, to_ball)), _NEAR), max(np.sqrt(_dot(shot, shot)), _NEAR)
+    gap, way = length(to_ball), length(shot)
     _own_axes(to_ball, own, right, 1 / gap, out[12:15])
     _own_axes(shot, own, right, 1 / way, out[15:18])
     out[18] = gap * _LENGTH
     out[19] = way * _LENGTH
-    out[20] = _dot(to_ball, shot) / (gap * way)
-    out[21] = _dot(velocity, to_ball) / gap * _LENGTH * still
-    out[22] = _dot(ball_velocity, shot) / way * _LENGTH * still
+    out[20] = dot(to_ball, shot) / (gap * way)
+    out[21] = dot(velocity, to_ball) / gap * _LENGTH * still
+    out[22] = dot(ball_velocity, shot) / way * _LENGTH * still
 
 
 @numba.njit(cache=True, nogil=True)
@@ -214,23 +213,12 @@ def _right(car: Floats) -> Vector:
 
 
 @numba.njit(cache=True, nogil=True)
-def _between(a: Floats, at: int, b: Floats, there: int) -> Vector:
-    """From the vector that begins at `a[at]` to the one at `b[there]`; a tuple, because arrays would be allocated."""
-    return b[there] - a[at], b[there + 1] - a[at + 1], b[there + 2] - a[at + 2]
-
-
-@numba.njit(cache=True, nogil=True)
-def _own_axes(vector: Vector, car: Floats, right: Vector, scale: np.float32, out: Floats) -> None:
+def _own_axes(vector: Vector, car: Floats, right: Vector, scale: Number, out: Floats) -> None:
     """Writes `vector` along the car's nose, right and roof, times `scale`, to `out: float32[3]`."""
     x, y, z = vector
     out[0] = (x * car[3] + y * car[4] + z * car[5]) * scale
-    out[1] = _dot(vector, right) * scale
+    out[1] = dot(vector, right) * scale
     out[2] = (x * car[6] + y * car[7] + z * car[8]) * scale
-
-
-@numba.njit(cache=True, nogil=True)
-def _dot(a: Vector, b: Vector) -> np.float32:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @numba.njit(cache=True, nogil=True)

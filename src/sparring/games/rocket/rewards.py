@@ -1,28 +1,36 @@
-"""Rewards: components as pure functions of state arrays, and how their sum is mixed among the cars.
+"""Rewards: components as pure functions of one car's step, and how their sum is mixed among the cars.
 
-A component maps a `Transition` to `float32[m, seats]`. Those in `EVENTS` pay each time something happens; those in
-`CONTINUOUS` say how well a car does at this moment, in [-1, 1], and pay that much a second. Every component is
-seen from the car's own team, so one weight serves both teams. Absent cars get 0.
+A component maps a `Moment` to a number. Those in `EVENTS` pay each time something happens; those in `CONTINUOUS` say
+how well a car does at this moment, in [-1, 1], and pay that much a second. Every component is seen from the car's own
+team, so one weight serves both teams. Absent cars get 0. All components of all cars are computed in one compiled pass.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from math import sqrt
+from typing import NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Array
 from sparring.games.rocket import field
+from sparring.games.rocket.vectors import Number, Vector, at, between, dot, length, unit
 
 Floats = Array
 
-_GOALS = np.stack([field.ORANGE_GOAL, field.BLUE_GOAL])
-"""`float32[2, 3]` what blue and orange shoot at."""
+EVENTS = ("goal", "concede", "touch", "hit", "hit_to_goal", "air_touch", "boost_gained", "demo", "save", "shot")
+"""Paid each time."""
+
+CONTINUOUS = ("ball_to_goal", "speed_to_ball", "face_ball", "behind_ball", "boost_kept", "kickoff", "possession")
+"""Paid by the second."""
+
+_ROW = {name: row for row, name in enumerate((*EVENTS, *CONTINUOUS))}
+_GOAL_MIDDLE = field.GOAL_HEIGHT / 2
+_POSITION, _NOSE, _VELOCITY, _BALL_VELOCITY = 0, 3, 9, 3
 
 
-@dataclass
-class Transition:
+class Transition(NamedTuple):
     """One step of m matches, before and after. Seats 0..room-1 are blue, the others orange."""
 
     cars: Floats
@@ -42,178 +50,34 @@ class Transition:
     kickoff: NDArray[np.bool_]
     """`bool[m]` the ball has not been touched since kickoff."""
 
-    @cached_property
-    def sign(self) -> Floats:
-        """`float32[seats]`: 1 for blue seats, -1 for orange ones."""
-        seats = self.cars.shape[1]
-        return np.where(np.arange(seats) < seats // 2, 1.0, -1.0).astype(np.float32)
 
-    @cached_property
-    def to_ball(self) -> Floats:
-        """`float32[m, seats, 3]`: unit vectors from each car to the ball."""
-        offset = self.ball[:, None, field.BALL_POSITION] - self.cars[..., field.POSITION]
-        return offset / np.maximum(_length(offset), 1e-3)[..., None]
+class Moment(NamedTuple):
+    """One car's share of a `Transition`."""
 
-    @cached_property
-    def to_goal(self) -> Floats:
-        """`float32[m, 2, 3]`: unit vectors from the ball to the goals that blue and orange shoot at."""
-        offset = _GOALS - self.ball[:, None, field.BALL_POSITION]
-        return offset / np.maximum(_length(offset), 1e-3)[..., None]
-
-    @cached_property
-    def touched(self) -> NDArray[np.bool_]:
-        """`bool[m, seats]`."""
-        return self.cars[..., field.TOUCHED] > 0
-
-    @cached_property
-    def driving(self) -> Floats:
-        """`float32[m, seats]`: 1 for cars that are present and not demolished."""
-        driving: Floats = (self.present & (self.cars[..., field.DEMO_SECONDS] == 0)).astype(np.float32)
-        return driving
-
-    def gained(self, column: int) -> Floats:
-        """`float32[m, seats]`: how much a counter grew; 0 where it was reset."""
-        growth: Floats = np.maximum(self.cars[..., column] - self.cars_before[..., column], 0.0)
-        return growth
-
-
-def goal(step: Transition) -> Floats:
-    """1 for every car of the team that scored."""
-    return np.maximum(step.scored[:, None] * step.sign, 0.0)
-
-
-def concede(step: Transition) -> Floats:
-    """-1 for every car of the team that let one in."""
-    return np.minimum(step.scored[:, None] * step.sign, 0.0)
-
-
-def touch(step: Transition) -> Floats:
-    """1 for a touch of the ball."""
-    return step.touched.astype(np.float32)
-
-
-def hit(step: Transition) -> Floats:
-    """For a touch: how much the ball's velocity changed, as a share of its top speed. Pinning it pays little."""
-    change = _length(step.ball[:, field.BALL_VELOCITY] - step.ball_before[:, field.BALL_VELOCITY])
-    paid: Floats = step.touched * (change / np.float32(field.BALL_TOP_SPEED))[:, None]
-    return paid
-
-
-def hit_to_goal(step: Transition) -> Floats:
-    """For a touch: how much faster it made the ball towards the opponents' goal, as a share of its top speed.
-
-    Negative for a touch that sends it the other way: what a shot is worth is paid at once, not while it rolls.
-    """
-    change = step.ball[:, field.BALL_VELOCITY] - step.ball_before[:, field.BALL_VELOCITY]
-    towards = _along(change[:, None], step.to_goal).repeat(len(step.sign) // 2, axis=1)
-    paid: Floats = step.touched * towards / np.float32(field.BALL_TOP_SPEED)
-    return paid
-
-
-def air_touch(step: Transition) -> Floats:
-    """For a touch off the ground: how high the ball is, 0 at rest to 1 at the ceiling."""
-    height = (step.ball[:, 2] - field.BALL_REST) / (field.CEILING - field.BALL_REST)
-    flying = step.touched & (step.cars[..., field.ON_GROUND] == 0)
-    paid: Floats = flying * np.clip(height, 0.0, 1.0)[:, None]
-    return paid
-
-
-def boost_gained(step: Transition) -> Floats:
-    """Growth of the square root of the boost share: the first drops are worth most."""
-    paid: Floats = np.maximum(_boost_root(step.cars) - _boost_root(step.cars_before), 0.0)
-    return paid
-
-
-def demo(step: Transition) -> Floats:
-    """1 for demolishing an opponent, -1 for being demolished."""
-    suffered = (step.cars[..., field.DEMO_SECONDS] > 0) & (step.cars_before[..., field.DEMO_SECONDS] == 0)
-    paid: Floats = step.gained(field.DEMOS) - suffered
-    return paid
-
-
-def save(step: Transition) -> Floats:
-    """1 for a save, as the game counts them."""
-    return step.gained(field.SAVES)
-
-
-def shot(step: Transition) -> Floats:
-    """1 for a shot on goal, as the game counts them."""
-    return step.gained(field.SHOTS)
-
-
-def ball_to_goal(step: Transition) -> Floats:
-    """Speed of the ball towards the opponents' goal, as a share of its top speed."""
-    towards = _along(step.ball[:, None, field.BALL_VELOCITY], step.to_goal)
-    return (towards / np.float32(field.BALL_TOP_SPEED)).repeat(len(step.sign) // 2, axis=1)
-
-
-def speed_to_ball(step: Transition) -> Floats:
-    """Speed of the car towards the ball, as a share of its top speed."""
-    return step.driving * _along(step.cars[..., field.VELOCITY], step.to_ball) / field.CAR_TOP_SPEED
-
-
-def face_ball(step: Transition) -> Floats:
-    """Cosine of the angle between the car's nose and the ball."""
-    return step.driving * _along(step.cars[..., field.FORWARD], step.to_ball)
-
-
-def behind_ball(step: Transition) -> Floats:
-    """Cosine of the angle between the way to the ball and the ball's way to the opponents' goal: 1 in line to shoot."""
-    return step.driving * _along(step.to_ball, step.to_goal.repeat(len(step.sign) // 2, axis=1))
-
-
-def boost_kept(step: Transition) -> Floats:
-    """Square root of the boost share in the tank."""
-    return step.driving * _boost_root(step.cars)
-
-
-def kickoff(step: Transition) -> Floats:
-    """`speed_to_ball` for as long as nobody has touched the ball since kickoff."""
-    return speed_to_ball(step) * step.kickoff[:, None]
-
-
-def possession(step: Transition) -> Floats:
-    """1 for the team that touched the ball last, -1 for the other."""
-    return step.last_team[:, None] * step.sign
-
-
-EVENTS: Mapping[str, Callable[[Transition], Floats]] = {
-    "goal": goal,
-    "concede": concede,
-    "touch": touch,
-    "hit": hit,
-    "hit_to_goal": hit_to_goal,
-    "air_touch": air_touch,
-    "boost_gained": boost_gained,
-    "demo": demo,
-    "save": save,
-    "shot": shot,
-}
-"""Paid each time."""
-
-CONTINUOUS: Mapping[str, Callable[[Transition], Floats]] = {
-    "ball_to_goal": ball_to_goal,
-    "speed_to_ball": speed_to_ball,
-    "face_ball": face_ball,
-    "behind_ball": behind_ball,
-    "boost_kept": boost_kept,
-    "kickoff": kickoff,
-    "possession": possession,
-}
-"""Paid by the second."""
+    car: Floats
+    """`float32[34]`"""
+    before: Floats
+    """`float32[34]`"""
+    ball: Floats
+    """`float32[9]`"""
+    ball_before: Floats
+    """`float32[9]`"""
+    side: float
+    """1 for blue, -1 for orange."""
+    scored: float
+    """1 if the car's team scored, -1 if the opponents did, else 0."""
+    last_team: float
+    """1 if the car's team touched the ball last, -1 if the opponents did, 0 if nobody has."""
+    kickoff: bool
 
 
 def components(step: Transition, weights: Mapping[str, float], *, seconds: float) -> Floats:
     """`float32[len(weights), m, seats]`: each component times its weight, before mixing, for a step of `seconds`."""
-    paid = np.zeros((len(weights), *step.present.shape), np.float32)
-    for row, (name, weight) in zip(paid, weights.items(), strict=True):
-        if weight == 0.0:
-            continue
-        if name in EVENTS:
-            np.multiply(EVENTS[name](step), weight, out=row)
-        else:
-            np.multiply(CONTINUOUS[name](step), weight * seconds, out=row)
-    paid *= step.present
+    measured = np.zeros((len(_ROW), *step.present.shape), np.float32)
+    _measure(step, measured)
+    rates = [weight if name in EVENTS else weight * seconds for name, weight in weights.items()]
+    paid: Floats = measured[[_ROW[name] for name in weights]]
+    paid *= np.array(rates, np.float32)[:, None, None]
     return paid
 
 
@@ -233,17 +97,190 @@ def mix(paid: Floats, present: NDArray[np.bool_], *, team_spirit: float, zero_su
     return (mixed.reshape(m, seats) * present).astype(np.float32)
 
 
-def _along(vectors: Floats, others: Floats) -> Floats:
-    """Dot products of `float32[..., 3]` vectors."""
-    products: Floats = np.einsum("...k,...k->...", vectors, others)
-    return products
+@numba.njit(cache=True, nogil=True)
+def goal(now: Moment) -> Number:
+    """1 for every car of the team that scored."""
+    return max(now.scored, 0.0)
 
 
-def _length(vectors: Floats) -> Floats:
-    lengths: Floats = np.sqrt(_along(vectors, vectors))
-    return lengths
+@numba.njit(cache=True, nogil=True)
+def concede(now: Moment) -> Number:
+    """-1 for every car of the team that let one in."""
+    return min(now.scored, 0.0)
 
 
-def _boost_root(cars: Floats) -> Floats:
-    roots: Floats = np.sqrt(np.maximum(cars[..., field.BOOST], 0.0) / 100.0)
-    return roots
+@numba.njit(cache=True, nogil=True)
+def touch(now: Moment) -> Number:
+    """1 for a touch of the ball."""
+    return 1.0 if now.car[field.TOUCHED] > 0 else 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def hit(now: Moment) -> Number:
+    """For a touch: how much the ball's velocity changed, as a share of its top speed. Pinning it pays little."""
+    change = between(now.ball_before, _BALL_VELOCITY, now.ball, _BALL_VELOCITY)
+    return touch(now) * length(change) / field.BALL_TOP_SPEED
+
+
+@numba.njit(cache=True, nogil=True)
+def hit_to_goal(now: Moment) -> Number:
+    """For a touch: how much faster it made the ball towards the opponents' goal, as a share of its top speed.
+
+    Negative for a touch that sends it the other way: what a shot is worth is paid at once, not while it rolls.
+    """
+    change = between(now.ball_before, _BALL_VELOCITY, now.ball, _BALL_VELOCITY)
+    return touch(now) * dot(change, _to_goal(now)) / field.BALL_TOP_SPEED
+
+
+@numba.njit(cache=True, nogil=True)
+def air_touch(now: Moment) -> Number:
+    """For a touch off the ground: how high the ball is, 0 at rest to 1 at the ceiling."""
+    height = (now.ball[2] - field.BALL_REST) / (field.CEILING - field.BALL_REST)
+    return touch(now) * min(max(height, 0.0), 1.0) if now.car[field.ON_GROUND] == 0 else 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def boost_gained(now: Moment) -> Number:
+    """Growth of the square root of the boost share: the first drops are worth most."""
+    return max(_boost_root(now.car) - _boost_root(now.before), 0.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def demo(now: Moment) -> Number:
+    """1 for demolishing an opponent, -1 for being demolished."""
+    suffered = now.car[field.DEMO_SECONDS] > 0 and now.before[field.DEMO_SECONDS] == 0
+    return _gained(now, field.DEMOS) - (1.0 if suffered else 0.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def save(now: Moment) -> Number:
+    """1 for a save, as the game counts them."""
+    return _gained(now, field.SAVES)
+
+
+@numba.njit(cache=True, nogil=True)
+def shot(now: Moment) -> Number:
+    """1 for a shot on goal, as the game counts them."""
+    return _gained(now, field.SHOTS)
+
+
+@numba.njit(cache=True, nogil=True)
+def ball_to_goal(now: Moment) -> Number:
+    """Speed of the ball towards the opponents' goal, as a share of its top speed."""
+    return dot(at(now.ball, _BALL_VELOCITY), _to_goal(now)) / field.BALL_TOP_SPEED
+
+
+@numba.njit(cache=True, nogil=True)
+def speed_to_ball(now: Moment) -> Number:
+    """Speed of the car towards the ball, as a share of its top speed."""
+    return _driving(now) * dot(at(now.car, _VELOCITY), _to_ball(now)) / field.CAR_TOP_SPEED
+
+
+@numba.njit(cache=True, nogil=True)
+def face_ball(now: Moment) -> Number:
+    """Cosine of the angle between the car's nose and the ball."""
+    return _driving(now) * dot(at(now.car, _NOSE), _to_ball(now))
+
+
+@numba.njit(cache=True, nogil=True)
+def behind_ball(now: Moment) -> Number:
+    """Cosine of the angle between the way to the ball and the ball's way to the opponents' goal: 1 in line to shoot."""
+    return _driving(now) * dot(_to_ball(now), _to_goal(now))
+
+
+@numba.njit(cache=True, nogil=True)
+def boost_kept(now: Moment) -> Number:
+    """Square root of the boost share in the tank."""
+    return _driving(now) * _boost_root(now.car)
+
+
+@numba.njit(cache=True, nogil=True)
+def kickoff(now: Moment) -> Number:
+    """`speed_to_ball` for as long as nobody has touched the ball since kickoff."""
+    return speed_to_ball(now) if now.kickoff else 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def possession(now: Moment) -> Number:
+    """1 for the team that touched the ball last, -1 for the other."""
+    return now.last_team
+
+
+@numba.njit(cache=True, nogil=True)
+def _measure(step: Transition, out: Floats) -> None:
+    """Every component of every car that is there, to `out: float32[components, m, seats]`, in the order of `_ROW`."""
+    matches, seats = step.present.shape
+    for match in range(matches):
+        for seat in range(seats):
+            if not step.present[match, seat]:
+                continue
+            side = 1.0 if seat < seats // 2 else -1.0
+            now = Moment(
+                step.cars[match, seat],
+                step.cars_before[match, seat],
+                step.ball[match],
+                step.ball_before[match],
+                side,
+                side * step.scored[match],
+                side * step.last_team[match],
+                step.kickoff[match],
+            )
+            events = (
+                goal(now),
+                concede(now),
+                touch(now),
+                hit(now),
+                hit_to_goal(now),
+                air_touch(now),
+                boost_gained(now),
+                demo(now),
+                save(now),
+                shot(now),
+            )
+            continuous = (
+                ball_to_goal(now),
+                speed_to_ball(now),
+                face_ball(now),
+                behind_ball(now),
+                boost_kept(now),
+                kickoff(now),
+                possession(now),
+            )
+            for row, value in enumerate(events):
+                out[row, match, seat] = value
+            for row, value in enumerate(continuous):
+                out[len(events) + row, match, seat] = value
+
+
+@numba.njit(cache=True, nogil=True)
+def _driving(now: Moment) -> Number:
+    """0 for a demolished car, else 1."""
+    return 1.0 if now.car[field.DEMO_SECONDS] == 0 else 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _gained(now: Moment, column: int) -> Number:
+    """How much a counter grew; 0 where it was reset."""
+    return max(float(now.car[column] - now.before[column]), 0.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _boost_root(car: Floats) -> Number:
+    return sqrt(max(float(car[field.BOOST]), 0.0) / 100.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _to_ball(now: Moment) -> Vector:
+    """The unit vector from the car to the ball."""
+    return unit(between(now.car, _POSITION, now.ball, _POSITION))
+
+
+@numba.njit(cache=True, nogil=True)
+def _to_goal(now: Moment) -> Vector:
+    """The unit vector from the ball to the goal that the car shoots at."""
+    x, y, z = at(now.ball, _POSITION)
+    return unit((-x, now.side * field.BACK_WALL - y, _GOAL_MIDDLE - z))
+
+
+assert (field.POSITION.start, field.FORWARD.start, field.VELOCITY.start) == (_POSITION, _NOSE, _VELOCITY)
+assert (field.BALL_POSITION.start, field.BALL_VELOCITY.start) == (_POSITION, _BALL_VELOCITY)

@@ -9,6 +9,7 @@ state either: they are kept here, and a pad is asked only when it was just taken
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
+from struct import Struct
 from typing import Any
 
 import numba
@@ -36,6 +37,7 @@ _EXTRA_NAMES = (
     "air_time_since_jump",
 )
 _extras = attrgetter(*_EXTRA_NAMES)
+_packed = Struct(f"{len(_EXTRA_NAMES)}f").pack
 _TICK = np.float32(1.0 / field.TICKS)
 
 
@@ -151,8 +153,7 @@ class Readings:
 
 def read(simulators: Iterable[Simulator]) -> Readings:
     """The state of every field; clears RocketSim's touched flags."""
-    games, pads, balls, cars = [], [], [], []
-    extras: list[float] = []
+    games, pads, balls, cars, extras = [], [], [], [], []
     for simulator in simulators:
         try:
             game, pad, ball, *drivers = simulator.arena.get_gym_state()
@@ -162,15 +163,14 @@ def read(simulators: Iterable[Simulator]) -> Readings:
         pads.append(pad)
         balls.append(ball)
         cars += drivers
-        for car in simulator.cars:
-            extras += _extras(car.get_state())
+        extras += [_packed(*_extras(car.get_state())) for car in simulator.cars]
     readings = Readings()
     readings.cars = np.empty((len(cars), field.CAR_COLUMNS), np.float32)
-    _assemble(_joined(cars), np.array(extras, np.float32).reshape(len(cars), -1), readings.cars)
+    _assemble(_joined(cars), np.frombuffer(b"".join(extras), np.float32).reshape(len(cars), -1), readings.cars)
     ball_rows = _joined(balls)[::2]
     readings.ball = np.concatenate([ball_rows[:, :3], ball_rows[:, 7:13]], axis=1)
     readings.pads = _joined(pads)[::2] > 0
-    readings.score = np.stack(games)[:, 2:4].astype(np.int32)
+    readings.score = np.concatenate(games).reshape(-1, 4)[:, 2:4].astype(np.int32)
     return readings
 
 

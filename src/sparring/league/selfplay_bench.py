@@ -26,7 +26,7 @@ from sparring.core import Arena, Game, Player, RandomPlayer, RunError
 from sparring.inference import Device, InferenceEngine, NetworkPlayer, RemotePlayer, server_status
 from sparring.inference.models import ModelSource
 from sparring.inference.server import PolicyServer, ServerSettings
-from sparring.league import wilson_interval
+from sparring.league.evaluation import wilson_interval
 from sparring.learn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from sparring.rollout import WorkerArena
 from sparring.rollout.selfplay import play_into_store
