@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -145,7 +146,7 @@ class Group:
         failed = self._find_broken()
         self.tally.step(self._cars, self._row_match, self._row_seat, goals)
         self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32), ball_before)
-        verdict = self._referee.judge(settings, goals, self._touched, seconds=settings.tick_skip / field.TICKS)
+        verdict = self._referee.judge(settings, goals, self._cars, self._present)
         ended = np.flatnonzero(verdict.over | failed)
         self._close(ended, failed)
         restart = np.flatnonzero(verdict.kickoff & ~verdict.over & ~failed)
@@ -156,14 +157,6 @@ class Group:
         if len(ended):
             self._begin(ended.tolist())
         self._observe()
-
-    @property
-    def _touched(self) -> NDArray[np.bool_]:
-        """`bool[n, 2]`: whether blue and orange touched the ball in the last step."""
-        n, seats = self._present.shape
-        cars = ((self._cars[..., field.TOUCHED] > 0) & self._present).reshape(n, 2, seats // 2)
-        touched: NDArray[np.bool_] = np.logical_or.reduce(cars, axis=2)
-        return touched
 
     def _pay(self, scored: NDArray[np.int32], ball_before: NDArray[np.float32]) -> None:
         """Rewards of the step, and what the reports count."""
@@ -190,9 +183,7 @@ class Group:
 
     def _find_broken(self) -> NDArray[np.bool_]:
         """`bool[n]`: matches whose state is no longer finite; each is named in the log and set to rest."""
-        if np.isfinite(self._cars.sum() + self._ball.sum()):
-            return np.zeros(len(self._ball), np.bool_)
-        broken: NDArray[np.bool_] = ~np.isfinite(self._cars.sum(axis=(1, 2)) + self._ball.sum(axis=1))
+        broken = _broken(self._cars, self._ball)
         for index in np.flatnonzero(broken).tolist():
             log.error("match %d broke off: %s", self._slots.start + index, self._name_broken(index))
             self._cars[index] = 0
@@ -293,3 +284,13 @@ class Group:
             row_match=self._row_match,
             row_seat=self._row_seat,
         )
+
+
+@numba.njit(cache=True, nogil=True)
+def _broken(cars: NDArray[np.float32], ball: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """`bool[n]`: which of n matches have a number in their state that is not finite."""
+    broken = np.zeros(len(ball), np.bool_)
+    for match in range(len(ball)):
+        total = ball[match].sum() + cars[match].sum()
+        broken[match] = not np.isfinite(total)
+    return broken

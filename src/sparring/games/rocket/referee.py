@@ -1,17 +1,20 @@
 """The referee: clock, score, overtime, and when a match is over, for n matches at once."""
 
-from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.games.rocket import field
 from sparring.games.rocket.settings import RocketSettings
 
 Floats = NDArray[np.float32]
+_SLACK = 1e-6
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What follows from a step, `bool[n]` each."""
 
     over: NDArray[np.bool_]
@@ -54,30 +57,26 @@ class Referee:
         self.kickoff[index] = kickoff
 
     def judge(
-        self, settings: RocketSettings, goals: NDArray[np.int32], touched: NDArray[np.bool_], *, seconds: float
+        self, settings: RocketSettings, goals: NDArray[np.int32], cars: Floats, present: NDArray[np.bool_]
     ) -> Verdict:
-        """Takes in a step of `seconds` with `goals: int32[n, 2]` and `touched: bool[n, 2]` of blue and orange."""
-        self.seconds += seconds
+        """Takes in a step: `goals: int32[n, 2]` of blue and orange, `cars: float32[n, seats, 34]` after it."""
+        verdict = Verdict(np.zeros(len(goals), np.bool_), np.zeros(len(goals), np.bool_))
         self.goals += goals
-        anyone = touched.any(axis=1)
-        only = touched[:, 0].astype(np.int32) - touched[:, 1]
-        self.last_team = np.where(anyone, only, self.last_team)
-        self.idle = np.where(anyone, 0.0, self.idle + seconds)
-        self.kickoff &= ~anyone
-        scored = goals.any(axis=1)
-        late = self.seconds >= settings.seconds - 1e-6
+        limits = _Limits(
+            step=settings.tick_skip / field.TICKS,
+            seconds=settings.seconds,
+            idle=settings.idle_seconds or inf,
+            overtime=settings.overtime_seconds,
+        )
+        _note_touches(limits, cars, present, self.seconds, self.idle, self.kickoff, self.last_team)
         if settings.end == "goal":
-            idle = (self.idle >= settings.idle_seconds) if settings.idle_seconds > 0 else False
-            return Verdict(scored | late | idle, np.zeros_like(scored))
-        too_late = self.seconds >= settings.seconds + settings.overtime_seconds - 1e-6
-        over = (late & (self.ahead != 0)) | too_late
-        begins = late & ~over & ~self.overtime
-        self.overtime |= begins
-        restart = (scored | begins) & ~over
-        self.kickoff |= restart
-        self.last_team[restart] = 0
-        self.idle[restart] = 0.0
-        return Verdict(over, restart)
+            _judge_to_a_goal(limits, goals, self.seconds, self.idle, verdict.over)
+        else:
+            _judge_by_the_clock(limits, goals, self.ahead, self.seconds, self.overtime, *verdict)
+            self.kickoff |= verdict.kickoff
+            self.last_team[verdict.kickoff] = 0
+            self.idle[verdict.kickoff] = 0.0
+        return verdict
 
     def clock(self, settings: RocketSettings) -> Floats:
         """`float32[n, 5]`: share of regular time left, goals that blue is ahead / 5, overtime, kickoff, idle s / 10."""
@@ -88,3 +87,72 @@ class Referee:
         clock[:, 3] = self.kickoff
         clock[:, 4] = self.idle / 10.0
         return clock
+
+
+class _Limits(NamedTuple):
+    """Seconds: of a step, of regular time, without a touch, of overtime."""
+
+    step: float
+    seconds: float
+    idle: float
+    overtime: float
+
+
+@numba.njit(cache=True, nogil=True)
+def _note_touches(
+    limits: _Limits,
+    cars: Floats,
+    present: NDArray[np.bool_],
+    seconds: NDArray[np.float64],
+    idle: NDArray[np.float64],
+    kickoff: NDArray[np.bool_],
+    last_team: NDArray[np.int32],
+) -> None:
+    """Moves the clocks on, and starts those anew that count from a touch."""
+    matches, seats = present.shape
+    for match in range(matches):
+        seconds[match] += limits.step
+        idle[match] += limits.step
+        blue = orange = False
+        for seat in range(seats):
+            if present[match, seat] and cars[match, seat, field.TOUCHED] > 0:
+                blue |= seat < seats // 2
+                orange |= seat >= seats // 2
+        if blue or orange:
+            last_team[match] = int(blue) - int(orange)
+            idle[match] = 0.0
+            kickoff[match] = False
+
+
+@numba.njit(cache=True, nogil=True)
+def _judge_to_a_goal(
+    limits: _Limits,
+    goals: NDArray[np.int32],
+    seconds: NDArray[np.float64],
+    idle: NDArray[np.float64],
+    over: NDArray[np.bool_],
+) -> None:
+    """The first goal ends a match; so does its time, or too long without a touch."""
+    for match in range(len(over)):
+        scored = goals[match, 0] + goals[match, 1] > 0
+        over[match] = scored or seconds[match] >= limits.seconds - _SLACK or idle[match] >= limits.idle
+
+
+@numba.njit(cache=True, nogil=True)
+def _judge_by_the_clock(
+    limits: _Limits,
+    goals: NDArray[np.int32],
+    ahead: NDArray[np.int32],
+    seconds: NDArray[np.float64],
+    overtime: NDArray[np.bool_],
+    over: NDArray[np.bool_],
+    kickoff: NDArray[np.bool_],
+) -> None:
+    """A goal is followed by a kickoff; a match that is level when its time is up goes on to the next goal."""
+    for match in range(len(over)):
+        late = seconds[match] >= limits.seconds - _SLACK
+        too_late = seconds[match] >= limits.seconds + limits.overtime - _SLACK
+        over[match] = too_late or (late and ahead[match] != 0)
+        begins = late and not over[match] and not overtime[match]
+        overtime[match] |= begins
+        kickoff[match] = not over[match] and (begins or goals[match, 0] + goals[match, 1] > 0)
