@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -101,6 +102,15 @@ def test_what_the_background_rates_does_not_change_while_training_goes_on(tmp_pa
         run.close()
     for name, weight in saved[0].items():
         assert torch.equal(weight, then[name])
+
+
+def test_ending_a_run_does_not_wait_for_a_rating_under_way(tmp_path):
+    run = poker.training(**{**TINY, "evaluation": {"every": 1, "matches": 5_000_000, "background": True}})
+    run.advance()
+    run.judge(RunFolder(tmp_path))
+    began = monotonic()
+    run.close()
+    assert monotonic() - began < 30
 
 
 @pytest.mark.parametrize(

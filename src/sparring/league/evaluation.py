@@ -1,5 +1,6 @@
 """Evaluation: two players, every seat order, a win rate and how sure we are of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
@@ -32,10 +33,12 @@ class Score:
         return wilson_interval(self.rate, self.matches)
 
 
-def evaluate(first: Player, second: Player, arena: Arena, *, matches: int) -> Score:
-    """Plays `matches` matches on a fresh `arena`, seats changing from match to match."""
+def evaluate(
+    first: Player, second: Player, arena: Arena, *, matches: int, pulse: Callable[[], None] = lambda: None
+) -> Score:
+    """Plays `matches` matches on a fresh `arena`, seats changing from match to match; `pulse`: see `Collector.play`."""
     collector = Collector(arena, {"first": first, "second": second}, taking_turns([0, 1], arena.spec.seats))
-    seated, outcome = collector.play(matches)
+    seated, outcome = collector.play(matches, pulse=pulse)
     mine = np.where(seated == 0, outcome, np.nan)
     failed = np.isnan(outcome).all(axis=1)
     result = np.nanmean(mine[~failed], axis=1)

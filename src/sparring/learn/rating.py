@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from torch import nn
@@ -49,9 +50,17 @@ class Rater:
         )
 
     def rate(
-        self, policy: Callable[[], nn.Module], *, update: int, standing: Mapping[str, int] | None
+        self,
+        policy: Callable[[], nn.Module],
+        *,
+        update: int,
+        standing: Mapping[str, int] | None,
+        pulse: Callable[[], None] = lambda: None,
     ) -> dict[str, Score]:
-        """A score against each opponent; `policy` makes a copy to play with, `standing` is a curriculum's."""
+        """A score against each opponent; `policy` makes a copy to play with, `standing` is a curriculum's.
+
+        What `pulse` raises, called every now and then, breaks off.
+        """
         scores = {}
         for number, name in enumerate(self.evaluation.opponents):
             seed = self.seed + 1_000_003 * (number + 1) + update
@@ -61,7 +70,7 @@ class Rater:
                     arena.stand_at(standing)
                 player = self.player(policy(), matches=arena.matches, seed=seed)
                 opponent = built_in(self.game, self.spec, name, seed=seed)
-                scores[name] = evaluate(player, opponent, arena, matches=self.evaluation.matches)
+                scores[name] = evaluate(player, opponent, arena, matches=self.evaluation.matches, pulse=pulse)
             finally:
                 arena.close()
         return scores
@@ -90,15 +99,20 @@ class Rater:
         return {"nash_conv": self.game.nash_conv(self.settings, seat)}
 
 
+class Abandoned(Exception):
+    """A rating was broken off because nobody waits for it any more."""
+
+
 class Background:
     """One rating at a time in a thread of its own."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rate")
         self._coming: Future[Rated] | None = None
+        self._closing = Event()
 
     def begin(self, rating: Callable[[], Rated]) -> None:
-        """Starts `rating`; the one before must have been taken."""
+        """Starts `rating`, which calls `pulse` as it goes; the one before must have been taken."""
         if self._coming is not None:
             raise RuntimeError("a rating is still to be taken")
         self._coming = self._thread.submit(rating)
@@ -110,6 +124,12 @@ class Background:
         rated, self._coming = self._coming.result(), None
         return rated
 
+    def pulse(self) -> None:
+        """Raises `Abandoned` once `close` was called."""
+        if self._closing.is_set():
+            raise Abandoned
+
     def close(self) -> None:
-        """Waits for the thread and ends it."""
+        """Breaks off what is under way and ends the thread."""
+        self._closing.set()
         self._thread.shutdown(wait=True)

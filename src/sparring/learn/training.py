@@ -68,9 +68,10 @@ def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[
                 error.args = (f"{error.args[0]} at update {training.update + 1}; the batch is in {path}",)
                 raise
         finished = training.decisions >= config.decisions
-        training.judge(folder, last=True)
-        scores = training.rate() if finished else {}
+        scores = {}
         if finished:
+            training.judge(folder, last=True)
+            scores = training.rate()
             training.keep_best(folder, Rated(training.checkpoint(scores), scores))
             training.show(folder)
     return Outcome(training.update, training.decisions, finished, scores)
@@ -238,10 +239,10 @@ class Training:
         if not due:
             return figures
         frozen, update, standing = self._copy_policy(self._deployed()), self.update, self._standing()
-        checkpoint = self.checkpoint({}, policy=frozen)
+        checkpoint, pulse = self.checkpoint({}, policy=frozen), self._background.pulse
 
         def rating() -> Rated:
-            scores = self._rater.rate(lambda: self._copy_policy(frozen), update=update, standing=standing)
+            scores = self._rater.rate(lambda: self._copy_policy(frozen), update=update, standing=standing, pulse=pulse)
             about = {**checkpoint.about, "win_rates": {name: score.rate for name, score in scores.items()}}
             return Rated(replace(checkpoint, about=about), scores)
 

@@ -4,7 +4,7 @@ It knows who sits where, asks each player once per wait for all its rows, keeps 
 did in a row log, and cuts finished episodes out of it. Nothing here loops over rows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -135,16 +135,20 @@ class Collector:
             self.advance()
         return self._take_finished()
 
-    def play(self, matches: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def play(
+        self, matches: int, *, pulse: Callable[[], None] = lambda: None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Plays matches number 0 to `matches` - 1 to their ends, on a fresh collector.
 
-        Which matches count is settled before the first move, so that short ones are not favoured. Returns
+        Which matches count is settled before the first move, so that short ones are not favoured. `pulse` is called
+        before every wait; what it raises breaks off. Returns
         `(seated: int32[matches, seats], outcome: float32[matches, seats])`; a failed match has NaN outcomes.
         """
         seats = self._arena.spec.seats
         outcome = np.full((matches, seats), np.nan, np.float32)
         pending = matches
         while pending > 0:
+            pulse()
             for serials, results in self.advance():
                 counted = serials < matches
                 outcome[serials[counted]] = np.where(results.failed[counted, None], np.nan, results.outcome[counted])
