@@ -20,7 +20,9 @@ app.add_typer(watch, name="watch")
 )
 def watch_rocket(
     context: typer.Context,
-    player: Annotated[str, typer.Argument(help="A checkpoint or run folder, or a built-in player: blue.")],
+    player: Annotated[
+        str, typer.Argument(help="Blue: a checkpoint or run folder, shipped weights, a built-in player.")
+    ],
     vs: Annotated[str, typer.Option(help="The orange team, likewise.")] = "rule",
     out: Annotated[Path, typer.Option(help="The replay page to write.")] = Path("match.html"),
     picture: Annotated[Path | None, typer.Option(help="An animated GIF to write as well.")] = None,
@@ -66,14 +68,16 @@ app.add_typer(export, name="export")
 
 @export.command("rocket", epilog="Example: sparring export rocket runs/rocket-1v1 bot/")
 def export_rocket(
-    checkpoint: Annotated[Path, typer.Argument(help="A checkpoint or run folder.")],
+    checkpoint: Annotated[str, typer.Argument(help="A checkpoint or run folder, or shipped weights.")],
     folder: Annotated[Path, typer.Argument(help="The bundle's folder.")],
 ) -> None:
     """Write a bundle for an RLBot agent: policy (torch.export), observation, actions, tick skip and delay."""
     from sparring.games.rocket.export import export_bundle
-    from sparring.learn.checkpoint import load_checkpoint
+    from sparring.league import Entrant
 
-    loaded = load_checkpoint(checkpoint)
+    loaded = Entrant.parse(checkpoint).checkpoint
+    if loaded is None:
+        raise InputError(f"{checkpoint}: not a checkpoint, a run folder or shipped weights")
     if loaded.spec.game != "rocket":
         raise InputError(f"{checkpoint}: a checkpoint of {loaded.spec.game}, not of rocket")
     policy: Any = loaded.policy(loaded.spec)
