@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from sparring.core import RandomPlayer
+from sparring.core import RandomPlayer, load_game
 from sparring.games.rocket.actions import action_table, describe_action, nearest_actions
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.players import RulePlayer, TowardBallPlayer, view
 from sparring.games.rocket.settings import RocketSettings
-from sparring.league import evaluate
+from sparring.inference import Device
+from sparring.league import Entrant, built_in, evaluate
 
 
 def test_both_observations_give_the_players_the_same_view():
@@ -57,3 +58,24 @@ def test_the_better_player_wins(first, second):
     arena = RocketArena(settings, matches=32, seed=11)
     score = evaluate(players[first](settings, 0), players[second](settings, 1), arena, matches=150)
     assert score.interval[0] > 0.5
+
+
+def test_the_shipped_agent_plays_and_does_not_lose_to_random():
+    assert shipped_score("random", seconds=10, matches=24).rate > 0.5
+
+
+@pytest.mark.slow
+def test_the_shipped_agent_beats_the_rule_player():
+    assert shipped_score("rule", seconds=30, matches=300).interval[0] > 0.6
+
+
+def shipped_score(rival, *, seconds, matches):
+    """The shipped agent's score, with the starts it was trained on."""
+    game = load_game("rocket")
+    starts = {"kickoff": 3.0, "replay": 2.0, "attack": 2.0, "random": 1.0}
+    settings = RocketSettings(actions="small", starts=starts, seconds=seconds, idle_seconds=8)
+    arena = RocketArena(settings, matches=24, seed=3)
+    agent = Entrant.parse("rocket-1v1").seat(
+        game, arena.spec, matches=24, device=Device.pick("cpu"), temperature=0.0, seed=0
+    )
+    return evaluate(agent, built_in(game, arena.spec, rival, seed=0), arena, matches=matches)
