@@ -1,6 +1,6 @@
 """Settings from users: typed, or one line with key, value and what is allowed."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 import pytest
@@ -14,8 +14,19 @@ class Inner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rate: Annotated[float, Meta(gt=0)] = 1.0
 
 
+class Slow(msgspec.Struct, frozen=True, tag="slow", tag_field="kind"):
+    pass
+
+
+class Fast(msgspec.Struct, frozen=True, tag="fast", tag_field="kind"):
+    pass
+
+
 class Outer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inner: Inner = Inner()
+    modes: list[Literal["1v1", "2v2"]] = []
+    shares: dict[Literal["near", "far"], float] = {}
+    learner: Slow | Fast = Slow()
     size: Annotated[int, Meta(ge=3, le=19)] = 5
 
 
@@ -35,7 +46,10 @@ def test_overrides_leave_the_preset_untouched():
     [
         ("inner.rate=-1", r"inner.rate = -1: expected `float` > 0"),
         ("inner.speed=1", r"inner.speed: unknown key; allowed: rate"),
-        ("colour=red", r"colour: unknown key; allowed: inner, size"),
+        ("colour=red", r"colour: unknown key; allowed: inner, modes, shares, learner, size"),
+        ("modes=[1v1, 4v4]", r"modes\[1\] = .*: invalid enum value '4v4'; allowed: 1v1, 2v2"),
+        ("shares.high=1", r"shares = .*: invalid enum value 'high'; allowed: near, far"),
+        ("learner.kind=late", r"learner.kind = 'late': invalid value 'late'; allowed: slow, fast"),
         ("size=20", r"size = 20: expected `int` <= 19"),
         ("size=big", r"size = 'big': expected `int`"),
         ("size", "not of the form key=value"),

@@ -13,7 +13,7 @@ from sparring.core.errors import InputError
 
 S = TypeVar("S")
 
-_AT = re.compile(r" - at `\$\.?(.*)`$")
+_AT = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$")
 
 
 def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
@@ -32,6 +32,9 @@ def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
             raise InputError(f"{where}: {path}: unknown key; allowed: {allowed}") from None
         value = _value_at(data, path)
         shown = f"{path} = {value!r}" if value is not _MISSING else path or "value"
+        allowed = ", ".join(_allowed_at(kind, data, [part.partition("[")[0] for part in path.split(".")]))
+        if problem.startswith("Invalid") and allowed:
+            problem += f"; allowed: {allowed}"
         raise InputError(f"{where}: {shown}: {problem[:1].lower()}{problem[1:]}") from None
 
 
@@ -83,11 +86,33 @@ def _value_at(data: Any, path: str) -> Any:
 
 def _fields_at(kind: Any, data: Any, path: list[str]) -> list[str]:
     """Field names of the struct that `path` leads to inside `kind`."""
+    kind, data = _kind_at(kind, data, path)
+    return [field.name for struct in _structs(kind, data) for field in msgspec.structs.fields(struct)]
+
+
+def _kind_at(kind: Any, data: Any, path: list[str]) -> tuple[Any, Any]:
+    """The type, and the data, that `path` leads to."""
     for part in path:
         hints = {name: hint for struct in _structs(kind, data) for name, hint in typing.get_type_hints(struct).items()}
         kind = hints.get(part, kind)
         data = data.get(part, {}) if isinstance(data, Mapping) else {}
-    return [field.name for struct in _structs(kind, data) for field in msgspec.structs.fields(struct)]
+    return kind, data
+
+
+def _allowed_at(kind: Any, data: Any, path: list[str]) -> list[str]:
+    """What may stand where `path` leads: a Literal's values, or the tags of the structs that it chooses from."""
+    union, _ = _kind_at(kind, data, path[:-1])
+    options = [struct.__struct_config__ for struct in _structs(union, None)]
+    tags = [str(option.tag) for option in options if option.tag_field == path[-1]]
+    return tags or _choices(_kind_at(kind, data, path)[0])
+
+
+def _choices(kind: Any) -> list[str]:
+    """The values of every Literal in `kind`."""
+    parts = typing.get_args(kind)
+    if typing.get_origin(kind) is typing.Literal:
+        return [str(part) for part in parts]
+    return [choice for part in parts for choice in _choices(part)]
 
 
 def _structs(kind: Any, data: Any) -> list[type[msgspec.Struct]]:
