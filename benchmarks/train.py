@@ -9,9 +9,11 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import perf_counter, process_time
 
 import numpy as np
+import psutil
 import torch
 
 from sparring.core import Episodes, masked_log_softmax
@@ -44,17 +46,42 @@ def open_training(*, overlap: bool, quick: bool) -> Training:
     return Training(config, game, say=lambda text: None)
 
 
-def end_to_end(*, overlap: bool, quick: bool) -> tuple[float, dict[str, float], Episodes | None]:
-    """Decisions learned a second over some updates after the first, and the last stage shares."""
+@dataclass(frozen=True)
+class Run:
+    """Some updates after the first, collecting and learning."""
+
+    rate: float
+    """Decisions learned a second."""
+    busy: float
+    """Cores kept busy, Node's included."""
+    shares: dict[str, float]
+    """Of wall time, by stage, in the last update."""
+
+    @property
+    def cost(self) -> float:
+        """CPU microseconds a decision."""
+        return 1e6 * self.busy / self.rate
+
+
+def cpu_seconds() -> float:
+    """Spent so far by this process and its children."""
+    me = psutil.Process()
+    times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
+    return sum(time.user + time.system for time in times)
+
+
+def end_to_end(*, overlap: bool, quick: bool) -> tuple[Run, Episodes | None]:
+    """A run, and rows to try the learner on if it was synchronous."""
     training = open_training(overlap=overlap, quick=quick)
     try:
         training.advance()
-        done, start = training.decisions, perf_counter()
+        done, spent, start = training.decisions, cpu_seconds(), perf_counter()
         for _ in range(2 if quick else 6):
             metrics = training.advance()
-        rate = (training.decisions - done) / (perf_counter() - start)
+        seconds = perf_counter() - start
         shares = {name.removeprefix("share/"): share for name, share in metrics.items() if name.startswith("share/")}
-        return rate, shares, None if overlap else training.collector.collect(4096)
+        run = Run((training.decisions - done) / seconds, (cpu_seconds() - spent) / seconds, shares)
+        return run, None if overlap else training.collector.collect(4096)
     finally:
         training.close()
 
@@ -140,20 +167,23 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
     torch.set_num_threads(1)
-    found: dict[bool, tuple[float, dict[str, float]]] = {}
+    found: dict[bool, Run] = {}
     episodes: Episodes | None = None
     for _ in range(1 if quick else 3):
         for overlap in (False, True):
-            rate, shares, collected = end_to_end(overlap=overlap, quick=quick)
-            print(f"{'overlapped' if overlap else 'synchronous'}: {rate:,.0f} decisions/s", file=sys.stderr, flush=True)
+            run, collected = end_to_end(overlap=overlap, quick=quick)
+            name = "overlapped" if overlap else "synchronous"
+            print(f"{name}: {run.rate:,.0f} decisions/s, {run.busy:.2f} cores busy", file=sys.stderr, flush=True)
             episodes = collected or episodes
-            if overlap not in found or rate > found[overlap][0]:
-                found[overlap] = rate, shares
-    for overlap, (rate, shares) in found.items():
+            if overlap not in found or run.rate > found[overlap].rate:
+                found[overlap] = run
+    for overlap, run in found.items():
         name = "overlapped" if overlap else "synchronous"
-        ratio = {"peer": "synchronous", "ratio": round(rate / found[False][0], 3)} if overlap else {}
-        say(f"{PRESET} decisions learned, {name}", rate, "1/s", **ratio)
-        for stage, share in shares.items():
+        ratio = {"peer": "synchronous", "ratio": round(run.rate / found[False].rate, 3)} if overlap else {}
+        say(f"{PRESET} decisions learned, {name}", run.rate, "1/s", **ratio)
+        say(f"{PRESET} {name}: busy", run.busy, "cores")
+        say(f"{PRESET} {name}: cost", run.cost, "CPU us a decision")
+        for stage, share in run.shares.items():
             say(f"{PRESET} {name}: {stage}", share, "share of wall time")
     assert episodes is not None
     learner_alone(episodes, quick=quick)

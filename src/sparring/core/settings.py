@@ -32,9 +32,9 @@ def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
             raise InputError(f"{where}: {path}: unknown key; allowed: {allowed}") from None
         value = _value_at(data, path)
         shown = f"{path} = {value!r}" if value is not _MISSING else path or "value"
-        allowed = ", ".join(_allowed_at(kind, data, [part.partition("[")[0] for part in path.split(".")]))
-        if problem.startswith("Invalid") and allowed:
-            problem += f"; allowed: {allowed}"
+        if problem.startswith("Invalid"):
+            choices = _allowed_at(kind, data, [part.partition("[")[0] for part in path.split(".")])
+            problem += f"; allowed: {', '.join(choices)}" if choices else ""
         raise InputError(f"{where}: {shown}: {problem[:1].lower()}{problem[1:]}") from None
 
 
