@@ -18,7 +18,7 @@ from sparring.games.hex.game import GAME
 from sparring.inference import Device, InferenceEngine
 from sparring.league.entrants import shipped_weights
 from sparring.league.evaluation import wilson_interval
-from sparring.learn.checkpoint import load_checkpoint
+from sparring.policy.checkpoint import load_checkpoint
 from sparring.rollout import Collector
 from sparring.search import GumbelSettings, PlaySettings, PuctSettings
 from sparring.search.seating import search_player

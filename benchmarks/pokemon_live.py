@@ -46,12 +46,12 @@ def play(server, kind, model: str, format: str, battles: int, temperature: float
     """Challenges one of poke-env's players so many times and prints what came of it."""
     import torch
 
-    from sparring.core import load_game
+    from sparring.core import load_game, wilson_interval
     from sparring.games.pokemon import PokemonSettings
     from sparring.games.pokemon.formats import find_format
     from sparring.games.pokemon.live import Account, LiveArena, Wish, play_ladder
     from sparring.inference import Device
-    from sparring.league import Entrant, wilson_interval
+    from sparring.league import Entrant
 
     torch.set_num_threads(1)
     entrant = Entrant.parse(model)

@@ -28,11 +28,12 @@ import torch
 from torch import Tensor, nn
 
 from sparring.core import Decisions, Field, GameSpec, Results
-from sparring.inference import Device, InferenceEngine, NetworkPlayer, RemotePlayer, server_status
-from sparring.inference.models import ModelSource
-from sparring.inference.server import PolicyServer, ServerSettings
+from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.policy import Output
 from sparring.rollout import Collector, WorkerArena, everyone
+from sparring.serving import RemotePlayer, server_status
+from sparring.serving.models import ModelSource
+from sparring.serving.server import PolicyServer, ServerSettings
 
 WIDTH, ACTIONS, BATCH, CLIENTS = 512, 32, 64, 8
 SPEC = GameSpec("standing", {}, 1, ACTIONS, {"features": Field((WIDTH,), "float32")})

@@ -11,8 +11,8 @@ import time
 
 import torch
 
-from sparring.learn.config import load_config
-from sparring.learn.training import Training
+from sparring.training.config import load_config
+from sparring.training.training import Training
 
 
 def curve(preset: str, label: str, *, updates: int, every: int, bar: float | None = None) -> None:

@@ -161,8 +161,8 @@ def ppo_speed(memory: str, passes: int, *, stepping: int, updates: int = 6) -> f
 
     The arena steps in `stepping` threads of its own. The first update is not timed: it waits for the first rows.
     """
-    from sparring.learn.config import validate_config
-    from sparring.learn.training import Training
+    from sparring.training.config import validate_config
+    from sparring.training.training import Training
 
     learner = {"kind": "ppo", "rows": ROWS, "epochs": passes, "batch": 8192, "cut": 64, "stop_kl": 10.0}
     config, game = validate_config(

@@ -20,9 +20,9 @@ from sparring.core import Episodes, masked_log_softmax
 from sparring.inference import Device
 from sparring.inference.quantised import Int8Step
 from sparring.learn.batches import batches
-from sparring.learn.config import load_config
 from sparring.learn.ppo import Ppo, PpoSettings
-from sparring.learn.training import Training
+from sparring.training.config import load_config
+from sparring.training.training import Training
 
 PRESET = "pokemon-gen1"
 CPU = Device("cpu", "float32")
@@ -126,7 +126,9 @@ def actors(episodes: Episodes, *, quick: bool) -> None:
     config, game = load_config(PRESET, [])
     torch.manual_seed(0)
     policy = game.policy(episodes.spec, game.network(**config.network)).eval()
-    observation = {name: torch.from_numpy(rows[: max(ROWS_OF_ACTORS)]) for name, rows in episodes.observation.items()}
+    observation = {
+        name: torch.from_numpy(rows[: max(ROWS_OF_ACTORS)]) for name, rows in episodes.steps.observation.items()
+    }
     legal = torch.from_numpy(episodes.unpack_legal(slice(max(ROWS_OF_ACTORS))))
     with torch.no_grad():  # logits are linear in the query: as spread as a trained policy's
         spread = float(policy.step(observation, legal, {}).logits[legal].std())

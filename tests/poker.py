@@ -5,9 +5,9 @@ import torch
 from sparring.core import load_game
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.learn.config import validate_config
-from sparring.learn.training import Training
 from sparring.rollout import Collector, everyone
+from sparring.training.config import validate_config
+from sparring.training.training import Training
 
 CPU = Device("cpu", "float32")
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from sparring.cli import main
-from sparring.learn.checkpoint import Checkpoint, save_checkpoint
+from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from tests import hex
 
 

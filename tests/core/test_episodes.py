@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sparring.core import Episodes, Field, GameSpec
-from sparring.core.episodes import concatenate, pack_mask, spans, unpack_mask
+from sparring.core import Episodes, Field, GameSpec, Headers, SegmentMemory, Steps
+from sparring.core.episodes import pack_mask, spans, unpack_mask
 
 SPEC = GameSpec("toy", {}, 2, 11, {"x": Field((2,), "int16")})
 
@@ -16,22 +16,26 @@ def make(lengths, *, segment=0, seed=0):
     return Episodes(
         spec=SPEC,
         players=("a",),
-        lengths=np.array(lengths, np.int32),
-        match=rng.integers(0, 99, n),
-        seat=np.zeros(n, np.int32),
-        player=np.zeros(n, np.int32),
-        version=np.zeros(n, np.int32),
-        outcome=np.ones(n, np.float32),
-        complete=np.ones(n, bool),
-        last_value=np.zeros(n, np.float32),
-        observation={"x": rng.integers(0, 99, (r, 2)).astype(np.int16)},
-        legal=pack_mask(rng.random((r, 11)) < 0.5),
-        action=rng.integers(0, 11, r).astype(np.int32),
-        turn=np.arange(r, dtype=np.int32),
-        reward=rng.random(r).astype(np.float32),
-        log_prob=rng.random(r).astype(np.float32),
-        value=rng.random(r).astype(np.float32),
-        memory={"h": np.arange(counts)[:, None]} if segment else None,
+        headers=Headers(
+            lengths=np.array(lengths, np.int32),
+            serial=rng.integers(0, 99, n),
+            seat=np.zeros(n, np.int32),
+            player=np.zeros(n, np.int32),
+            version=np.zeros(n, np.int32),
+            outcome=np.ones(n, np.float32),
+            complete=np.ones(n, bool),
+            last_value=np.zeros(n, np.float32),
+        ),
+        steps=Steps(
+            observation={"x": rng.integers(0, 99, (r, 2)).astype(np.int16)},
+            legal=pack_mask(rng.random((r, 11)) < 0.5),
+            action=rng.integers(0, 11, r).astype(np.int32),
+            turn=np.arange(r, dtype=np.int32),
+            reward=rng.random(r).astype(np.float32),
+            log_prob=rng.random(r).astype(np.float32),
+            value=rng.random(r).astype(np.float32),
+        ),
+        memory=SegmentMemory(state={"h": np.arange(counts)[:, None]}) if segment else None,
         segment=segment,
     )
 
@@ -50,22 +54,23 @@ def test_spans_lay_ranges_end_to_end():
 def test_taking_episodes_takes_their_rows_and_memories():
     episodes = make([3, 1, 5], segment=2)
     taken = episodes.take(np.array([2, 0]))
-    np.testing.assert_array_equal(taken.action, np.concatenate([episodes.action[4:9], episodes.action[0:3]]))
-    np.testing.assert_array_equal(taken.memory["h"][:, 0], [3, 4, 5, 0, 1])
+    action = episodes.steps.action
+    np.testing.assert_array_equal(taken.steps.action, np.concatenate([action[4:9], action[0:3]]))
+    np.testing.assert_array_equal(taken.memory.state["h"][:, 0], [3, 4, 5, 0, 1])
     np.testing.assert_array_equal(taken.starts, [0, 5])
 
 
 def test_joining_undoes_splitting():
     episodes = make([3, 1, 5, 2], segment=2)
-    joined = concatenate([episodes.take(np.array([0, 1])), episodes.take(np.array([2, 3]))])
-    np.testing.assert_array_equal(joined.observation["x"], episodes.observation["x"])
-    np.testing.assert_array_equal(joined.memory["h"], episodes.memory["h"])
-    np.testing.assert_array_equal(joined.lengths, episodes.lengths)
+    joined = Episodes.join([episodes.take(np.array([0, 1])), episodes.take(np.array([2, 3]))])
+    np.testing.assert_array_equal(joined.steps.observation["x"], episodes.steps.observation["x"])
+    np.testing.assert_array_equal(joined.memory.state["h"], episodes.memory.state["h"])
+    np.testing.assert_array_equal(joined.headers.lengths, episodes.headers.lengths)
 
 
 def test_episodes_of_different_shapes_do_not_join():
     with pytest.raises(ValueError, match="cannot be joined"):
-        concatenate([make([1], segment=2), make([1], segment=3)])
+        Episodes.join([make([1], segment=2), make([1], segment=3)])
 
 
 def test_a_spec_survives_json():

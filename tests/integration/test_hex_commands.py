@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from sparring.learn.checkpoint import Checkpoint, save_checkpoint
+from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.rollout.store import EpisodeStore, read_shard, shards
 from tests import hex as small
 
@@ -51,17 +51,17 @@ def test_killed_self_play_goes_on_at_the_count_on_disk(checkpoint, tmp_path):
     assert store.matches == held + 70
     assert [path.read_bytes() for path in shards(folder)[: len(kept)]] == kept
     parts = list(store)
-    assert np.concatenate([np.unique(part.match) for part in parts]).tolist() == list(range(held + 70))
+    assert np.concatenate([np.unique(part.headers.serial) for part in parts]).tolist() == list(range(held + 70))
     played = [
-        part.action[start : start + length].tobytes()
+        part.steps.action[start : start + length].tobytes()
         for part in parts
-        for start, length in zip(part.starts, part.lengths, strict=True)
+        for start, length in zip(part.starts, part.headers.lengths, strict=True)
     ]
     assert len(set(played)) > 0.8 * len(played), "a continued run plays other matches"
     part = read_shard(shards(folder)[-1])
     assert part.players == (str(checkpoint),)
-    assert set(part.version.tolist()) == {3}
-    np.testing.assert_allclose(part.policy.sum(axis=1), 1, atol=1e-4)
+    assert set(part.headers.version.tolist()) == {3}
+    np.testing.assert_allclose(part.steps.policy.sum(axis=1), 1, atol=1e-4)
     assert "network calls a move" in done.stderr
     again = subprocess.run(selfplay(checkpoint, folder, 50), capture_output=True, text=True, timeout=100)
     assert "holds" in again.stderr

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sparring.core import InputError, RandomPlayer
-from sparring.league import Entrant, evaluate, wilson_interval
+from sparring.core import InputError, RandomPlayer, wilson_interval
+from sparring.league import Entrant, evaluate
 from tests import hex
 
 
@@ -11,7 +11,7 @@ def test_the_path_heuristic_beats_random_from_both_seats():
     path = hex.GAME.players["path"](hex.settings(5), 0)
     score = evaluate(path, RandomPlayer(0), hex.arena(size=5, matches=64), matches=100)
     assert score.matches == 100
-    assert score.rate > 0.95
+    assert score.win_rate > 0.95
 
 
 def test_a_player_against_its_like_scores_about_half():

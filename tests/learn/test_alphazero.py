@@ -8,13 +8,13 @@ import torch
 
 from sparring.core import InputError
 from sparring.learn.alphazero import alphazero_losses
-from sparring.learn.checkpoint import load_checkpoint
-from sparring.learn.config import load_config, validate_config
 from sparring.learn.replay import ReplayWindow
-from sparring.learn.run import RunFolder
-from sparring.learn.training import train
+from sparring.policy.checkpoint import load_checkpoint
+from sparring.training.config import load_config, validate_config
+from sparring.training.run import RunFolder
+from sparring.training.training import train
 from tests import hex
-from tests.learn.test_training import lines
+from tests.runs import lines
 
 TINY = {
     "game": "hex",
@@ -89,7 +89,7 @@ def test_it_learns_three_by_three(tmp_path):
     assert history[-1]["value_loss"] < history[0]["value_loss"]
     assert history[-1]["policy_loss"] < history[0]["policy_loss"]
     assert history[-1]["cache_hits"] > 0.3
-    assert outcome.scores["random"].rate > 0.7
+    assert outcome.scores["random"].win_rate > 0.7
 
 
 def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path):

@@ -9,16 +9,16 @@ import pytest
 import torch
 
 from sparring.core import RunError
-from sparring.learn.checkpoint import load_checkpoint
-from sparring.learn.config import validate_config
 from sparring.learn.diagnosis import value_calibration
 from sparring.learn.learner import NotFinite
-from sparring.learn.limits import lower_if_too_large
 from sparring.learn.magnet import Magnet, MagnetSettings
 from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.learn.rnad import Rnad, RnadSettings
-from sparring.learn.run import RunFolder
-from sparring.learn.training import train
+from sparring.policy.checkpoint import load_checkpoint
+from sparring.training.config import validate_config
+from sparring.training.limits import lower_if_too_large
+from sparring.training.run import RunFolder
+from sparring.training.training import train
 from tests import poker
 
 TINY = {
@@ -58,12 +58,12 @@ def test_errors_that_cancel_over_all_rows_still_count_in_their_groups():
     assert found == pytest.approx({"value_bias": 0.0, "calibration_error": 1.0})
 
 
-def test_every_update_logs_calibration_age_and_illegal_actions(tmp_path):
+def test_every_update_logs_calibration_and_policy_age(tmp_path):
     config, game = validate_config({**TINY, "decisions": 60, "evaluation": {"every": 0, "matches": 10}}, where="test")
     train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
     line = json.loads((tmp_path / "r" / "metrics.jsonl").read_text().splitlines()[-1])
     wanted = {"entropy", "kl", "clip_fraction", "explained_variance", "gradient_norm", "decisions_per_second"}
-    wanted |= {"value_bias", "calibration_error", "policy_age", "illegal_actions", "share/learn", "share/forward"}
+    wanted |= {"value_bias", "calibration_error", "policy_age", "share/learn", "share/forward"}
     assert wanted <= set(line)
 
 
@@ -151,7 +151,7 @@ def learner_of(kind, network):
 @pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad"])
 def test_a_nan_in_an_observation_is_named_and_changes_nothing(kind):
     episodes, network = poker.collect(100), poker.policy()
-    episodes.observation["state"][7, 0] = np.nan
+    episodes.steps.observation["state"][7, 0] = np.nan
     before = {name: weight.clone() for name, weight in network.state_dict().items()}
     with pytest.raises(NotFinite, match="observation.state is not finite") as caught:
         learner_of(kind, network).update(episodes, progress=0)

@@ -44,8 +44,8 @@ def test_the_penalty_alone_moves_the_policy_head_towards_the_reference_and_not_t
         twin = poker.policy("kuhn")
         twin.load_state_dict(network.state_dict())
         episodes = poker.collect(128, name="kuhn", played=twin)
-        episodes.reward[:] = 0
-        episodes.value[:] = 0  # no advantage: the surrogate has no gradient
+        episodes.steps.reward[:] = 0
+        episodes.steps.value[:] = 0  # no advantage: the surrogate has no gradient
         penalties.append(learner.update(episodes, progress=0)["penalty"])
     assert penalties[0] > 0.05
     assert penalties[-1] < 0.5 * penalties[0]

@@ -58,10 +58,10 @@ def test_before_the_first_step_every_ratio_is_one(memory, segment):
             output = policy.unroll(batch.observation, batch.legal, batch.first, batch.memory)
         log_probs = masked_log_softmax(output.logits, batch.legal, xp=torch)
         log_prob = log_probs.gather(-1, batch.action[..., None])[..., 0]
-        ratio = (log_prob - batch.pick(episodes.log_prob, CPU)).exp()[batch.valid]
+        ratio = (log_prob - batch.pick(episodes.steps.log_prob, CPU)).exp()[batch.valid]
         assert (ratio - 1).abs().max() < 1e-5
         value = output.value[batch.valid]
-        torch.testing.assert_close(value, batch.pick(episodes.value, CPU)[batch.valid], atol=1e-5, rtol=0)
+        torch.testing.assert_close(value, batch.pick(episodes.steps.value, CPU)[batch.valid], atol=1e-5, rtol=0)
         covered += int(batch.valid.sum())
     assert covered == episodes.rows
 
@@ -83,7 +83,7 @@ def test_every_row_is_in_exactly_one_batch():
 def test_each_loss_term_moves_the_weights_it_should(term, moved, still):
     episodes = collect(400)
     if term != "policy":
-        episodes.reward[:] = 0 if term == "entropy" else episodes.reward
+        episodes.steps.reward[:] = 0 if term == "entropy" else episodes.steps.reward
     policy = hex.policy()
     before = {name: weight.clone() for name, weight in policy.state_dict().items()}
     settings = PpoSettings(
@@ -93,7 +93,7 @@ def test_each_loss_term_moves_the_weights_it_should(term, moved, still):
         clip_norm=100,
     )
     if term == "value":
-        episodes.log_prob[:] = 100.0  # ratios underflow to 0, so that no policy gradient is left
+        episodes.steps.log_prob[:] = 100.0  # ratios underflow to 0, so that no policy gradient is left
     Ppo(policy, settings, device=CPU, seed=0).update(episodes, progress=0)
     change = {name: float((policy.state_dict()[name] - before[name]).abs().max()) for name in before}
     assert max(size for name, size in change.items() if name.startswith(moved)) > 0
@@ -144,8 +144,8 @@ def test_it_learns_to_repeat_what_paid(memory):
         copied.load_state_dict(policy.state_dict())
         episodes = collect(800, memory=memory, segment=4 if memory == "lstm" else 0, policy=copied)
         possible = episodes.unpack_legal()[:, :4].any(axis=1)
-        episodes.reward[:] = np.where(episodes.action < 4, 1.0, -1.0)
-        shares.append((episodes.action[possible] < 4).mean())
+        episodes.steps.reward[:] = np.where(episodes.steps.action < 4, 1.0, -1.0)
+        shares.append((episodes.steps.action[possible] < 4).mean())
         learner.update(episodes, progress=0)
     assert shares[0] < 0.5
     assert shares[-1] > 0.9

@@ -11,8 +11,6 @@ from sparring.core.settings import convert
 from sparring.games.poker.exact import player_policy
 from sparring.games.poker.rps import equilibrium
 from sparring.inference import InferenceEngine, NetworkPlayer
-from sparring.learn.checkpoint import load_checkpoint
-from sparring.learn.config import load_config, validate_config
 from sparring.learn.learner import NotFinite
 from sparring.learn.outputs import row_outputs
 from sparring.learn.rnad import (
@@ -23,8 +21,10 @@ from sparring.learn.rnad import (
     neurd_loss,
     whole_matches,
 )
-from sparring.learn.run import RunFolder
-from sparring.learn.training import train
+from sparring.policy.checkpoint import load_checkpoint
+from sparring.training.config import load_config, validate_config
+from sparring.training.run import RunFolder
+from sparring.training.training import train
 from tests import poker
 from tests.poker import CPU
 
@@ -112,8 +112,8 @@ def test_a_part_holds_whole_matches_and_every_row_is_in_one_part():
     assert sum(part.rows for part in parts) == episodes.rows
     for part in parts:
         assert 100 < part.rows < 300
-        assert (np.unique(part.match, return_counts=True)[1] == 2).all()
-    assert len(np.unique(np.concatenate([np.unique(part.match) for part in parts]))) == len(episodes) // 2
+        assert (np.unique(part.headers.serial, return_counts=True)[1] == 2).all()
+    assert len(np.unique(np.concatenate([np.unique(part.headers.serial) for part in parts]))) == len(episodes) // 2
 
 
 @pytest.mark.parametrize(("term", "moved", "still"), [("policy", "policy", "value"), ("value", "value", "policy")])
@@ -144,7 +144,7 @@ def test_regularisation_alone_draws_the_policy_to_the_snapshot():
     distances = []
     for _ in range(25):
         episodes = poker.collect(256, name="kuhn", played=copied(network, "kuhn"))
-        episodes.reward[:] = 0
+        episodes.steps.reward[:] = 0
         distances.append(learner.update(episodes, progress=0)["regularisation"])
     assert distances[0] > 0.05
     assert distances[-1] < 0.3 * distances[0]
@@ -191,8 +191,8 @@ def test_networks_that_did_not_play_say_what_they_would_have_said(memory):
     played = poker.policy(memory=memory)
     episodes = poker.collect(400, played=poker.policy(memory=memory), segment=2 if memory == "lstm" else 0)
     log_probs, value = row_outputs(played, episodes, device=CPU, rows=50)
-    np.testing.assert_allclose(log_probs.exp(), episodes.policy, atol=1e-5)
-    np.testing.assert_allclose(value, episodes.value, atol=1e-5)
+    np.testing.assert_allclose(log_probs.exp(), episodes.steps.policy, atol=1e-5)
+    np.testing.assert_allclose(value, episodes.steps.value, atol=1e-5)
 
 
 def test_the_learning_rate_falls_with_progress_if_asked_to():
@@ -205,14 +205,14 @@ def test_the_learning_rate_falls_with_progress_if_asked_to():
 def test_a_cut_episode_is_refused():
     episodes = poker.collect(100)
     learner = Rnad(poker.policy(), RnadSettings(), device=CPU)
-    episodes.complete[0] = False
+    episodes.headers.complete[0] = False
     with pytest.raises(ValueError, match="whole matches"):
         learner.update(episodes, progress=0)
 
 
 def test_a_nan_stops_training_and_names_the_tensor():
     episodes = poker.collect(100)
-    episodes.reward[3] = np.nan
+    episodes.steps.reward[3] = np.nan
     network = poker.policy()
     before = weights(network)
     with pytest.raises(NotFinite, match="value target is not finite"):
@@ -294,7 +294,7 @@ def test_it_learns_in_an_alternating_game_of_another_kind():
     )
     for _ in range(60):
         run.advance()
-    assert run.rate()["random"].rate > 0.65  # 3 sigma above a half
+    assert run.rate()["random"].win_rate > 0.65  # 3 sigma above a half
 
 
 def test_a_game_of_one_seat_is_refused():

@@ -88,15 +88,17 @@ def test_on_policy_the_target_is_the_rest_of_the_seats_rewards():
         everyone(0, 2),
         record=["a"],
     ).collect(800)
-    episodes.reward[:] = np.random.default_rng(0).normal(size=episodes.rows)
+    episodes.steps.reward[:] = np.random.default_rng(0).normal(size=episodes.rows)
     order, lengths = joint_order(episodes)
-    seat = np.repeat(episodes.seat, episodes.lengths)[order]
+    seat = np.repeat(episodes.headers.seat, episodes.headers.lengths)[order]
     ones, value = np.ones(episodes.rows, np.float32), np.random.default_rng(1).random(episodes.rows, np.float32)
-    reward = episodes.reward[order]
+    reward = episodes.steps.reward[order]
     target, _ = two_seat_vtrace(
-        lengths, episodes.turn[order], seat, reward, value, ones, ones, 0 * ones, 1.0, 1.0, np.inf
+        lengths, episodes.steps.turn[order], seat, reward, value, ones, ones, 0 * ones, 1.0, 1.0, np.inf
     )
-    rest = np.concatenate([np.cumsum(part[::-1])[::-1] for part in np.split(episodes.reward, episodes.starts[1:])])
+    rest = np.concatenate(
+        [np.cumsum(part[::-1])[::-1] for part in np.split(episodes.steps.reward, episodes.starts[1:])]
+    )
     np.testing.assert_allclose(target, rest[order], atol=1e-5)
 
 
@@ -192,7 +194,7 @@ def test_the_joint_order_is_the_order_of_play():
     episodes = collector.collect(500)
     order, lengths = joint_order(episodes)
     assert sorted(order) == list(range(episodes.rows))
-    acted = episodes.observation["state"][order][:, 10:].sum(axis=1)  # actions seen so far
+    acted = episodes.steps.observation["state"][order][:, 10:].sum(axis=1)  # actions seen so far
     for number in np.split(acted, np.cumsum(lengths)[:-1]):
         np.testing.assert_array_equal(number, np.arange(len(number)))
 

@@ -34,42 +34,41 @@ def test_an_episode_is_one_seats_rows_in_order_and_ends_with_its_reward():
     collector = Collector(hex.arena(matches=16), {"a": Numbered()}, everyone(0, 2), record=["a"])
     episodes = collector.collect(500)
     assert episodes.rows >= 500
-    stones = episodes.observation["planes"].sum(axis=(1, 2, 3))
+    stones = episodes.steps.observation["planes"].sum(axis=(1, 2, 3))
     for start, length, seat, outcome in zip(
-        episodes.starts, episodes.lengths, episodes.seat, episodes.outcome, strict=True
+        episodes.starts, episodes.headers.lengths, episodes.headers.seat, episodes.headers.outcome, strict=True
     ):
         rows = slice(start, start + length)
         np.testing.assert_array_equal(stones[rows], seat + 2 * np.arange(length))
-        assert (np.diff(episodes.value[rows]) > 0).all()
-        np.testing.assert_array_equal(episodes.reward[rows][:-1], 0)
-        assert episodes.reward[rows][-1] == outcome != 0
-    assert episodes.complete.all()
+        assert (np.diff(episodes.steps.value[rows]) > 0).all()
+        np.testing.assert_array_equal(episodes.steps.reward[rows][:-1], 0)
+        assert episodes.steps.reward[rows][-1] == outcome != 0
+    assert episodes.headers.complete.all()
 
 
 def test_no_row_is_lost_or_doubled_over_many_collections():
     collector = Collector(hex.arena(matches=16), {"a": Numbered()}, everyone(0, 2), record=["a"])
-    seen = np.concatenate([collector.collect(300).value for _ in range(10)])
+    seen = np.concatenate([collector.collect(300).steps.value for _ in range(10)])
     assert len(np.unique(seen)) == len(seen)
     missing = collector.counters.decisions - len(seen)
     assert 0 < missing <= 16 * 16
-    assert collector.counters.illegal == 0
 
 
 def test_both_seats_of_a_match_share_its_number_and_win_or_lose_together():
     episodes = Collector(hex.arena(matches=16), {"a": RandomPlayer(0)}, everyone(0, 2), record=["a"]).collect(800)
-    order = np.argsort(episodes.match, kind="stable")
-    pairs = episodes.outcome[order].reshape(-1, 2)
+    order = np.argsort(episodes.headers.serial, kind="stable")
+    pairs = episodes.headers.outcome[order].reshape(-1, 2)
     assert (pairs.sum(axis=1) == 0).all()
-    assert (np.sort(episodes.seat[order].reshape(-1, 2), axis=1) == [0, 1]).all()
+    assert (np.sort(episodes.headers.seat[order].reshape(-1, 2), axis=1) == [0, 1]).all()
 
 
 def test_only_recorded_players_rows_are_kept_and_seats_change_every_match():
     players = {"a": Numbered(), "b": Numbered(start=1_000_000)}
     collector = Collector(hex.arena(matches=16), players, taking_turns([0, 1], 2), record=["b"])
     episodes = collector.collect(600)
-    assert (episodes.value >= 1_000_000).all()
-    assert (episodes.player == 1).all()
-    np.testing.assert_array_equal(episodes.seat, 1 - episodes.match % 2)
+    assert (episodes.steps.value >= 1_000_000).all()
+    assert (episodes.headers.player == 1).all()
+    np.testing.assert_array_equal(episodes.headers.seat, 1 - episodes.headers.serial % 2)
 
 
 def test_the_recorded_mask_action_and_log_prob_belong_together():
@@ -78,33 +77,33 @@ def test_the_recorded_mask_action_and_log_prob_belong_together():
     )
     episodes = collector.collect(400)
     legal = episodes.unpack_legal()
-    assert legal[np.arange(episodes.rows), episodes.action].all()
-    np.testing.assert_array_equal(legal, episodes.observation["planes"].sum(axis=1).reshape(-1, 16) == 0)
-    taken = episodes.policy[np.arange(episodes.rows), episodes.action]
-    np.testing.assert_allclose(np.log(taken), episodes.log_prob, atol=1e-5)
-    assert (episodes.policy[~legal] == 0).all()
+    assert legal[np.arange(episodes.rows), episodes.steps.action].all()
+    np.testing.assert_array_equal(legal, episodes.steps.observation["planes"].sum(axis=1).reshape(-1, 16) == 0)
+    taken = episodes.steps.policy[np.arange(episodes.rows), episodes.steps.action]
+    np.testing.assert_allclose(np.log(taken), episodes.steps.log_prob, atol=1e-5)
+    assert (episodes.steps.policy[~legal] == 0).all()
 
 
 def test_memory_is_stored_at_each_segments_start():
     player = network(16, memory="lstm")
     collector = Collector(hex.arena(matches=16), {"a": player}, everyone(0, 2), record=["a"], segment=3)
     episodes = [collector.collect(300) for _ in range(3)][-1]
-    assert len(episodes.memory["hidden"]) == episodes.segment_counts.sum()
+    assert len(episodes.memory.state["hidden"]) == episodes.segment_counts.sum()
     firsts = np.cumsum(episodes.segment_counts) - episodes.segment_counts
-    assert (episodes.memory["hidden"][firsts] == 0).all()
+    assert (episodes.memory.state["hidden"][firsts] == 0).all()
     later = np.setdiff1d(np.arange(episodes.segment_counts.sum()), firsts)
-    assert (np.abs(episodes.memory["hidden"][later]).max(axis=1) > 0).all()
+    assert (np.abs(episodes.memory.state["hidden"][later]).max(axis=1) > 0).all()
 
 
 def test_a_long_episode_is_cut_and_valued_by_its_next_row():
-    collector = Collector(hex.arena(matches=8), {"a": Numbered()}, everyone(0, 2), record=["a"], cut=3)
+    collector = Collector(hex.arena(matches=8), {"a": Numbered()}, everyone(0, 2), record=["a"], truncate_after=3)
     episodes = collector.collect(500)
-    assert episodes.lengths.max() == 3
-    cut = ~episodes.complete
+    assert episodes.headers.lengths.max() == 3
+    cut = ~episodes.headers.complete
     assert cut.any()
-    assert (episodes.outcome[cut] == 0).all()
-    following = set(episodes.value[episodes.starts].tolist())
-    assert np.isin(episodes.last_value[cut], list(following)).mean() > 0.8
+    assert (episodes.headers.outcome[cut] == 0).all()
+    following = set(episodes.steps.value[episodes.starts].tolist())
+    assert np.isin(episodes.headers.last_value[cut], list(following)).mean() > 0.8
 
 
 def test_play_settles_which_matches_count_before_they_start():
@@ -115,7 +114,7 @@ def test_play_settles_which_matches_count_before_they_start():
     np.testing.assert_array_equal(seated, [[0, 1], [1, 0]] * 25)
 
 
-def test_an_illegal_action_is_counted_and_refused():
+def test_an_illegal_action_is_refused():
     class Stubborn:
         def act(self, decisions):
             return Answers(np.zeros(len(decisions), np.int32))
@@ -124,7 +123,6 @@ def test_an_illegal_action_is_counted_and_refused():
     collector.advance()
     with pytest.raises(IllegalAction):
         collector.advance()
-    assert collector.counters.illegal == 4
 
 
 def test_a_restored_collector_continues_exactly():
@@ -144,6 +142,10 @@ def test_a_restored_collector_continues_exactly():
     player.engine.restore(saved[2])
     player.engine.rng.bit_generator.state = draws
     again = collector.collect(300)
-    for name in ("action", "value", "log_prob", "reward", "match", "lengths", "legal"):
-        np.testing.assert_array_equal(getattr(expected, name), getattr(again, name))
-    np.testing.assert_array_equal(expected.memory["cell"], again.memory["cell"])
+    for whole, resumed in (
+        (expected.headers, again.headers),
+        (expected.steps, again.steps),
+        (expected.memory, again.memory),
+    ):
+        for name, column in whole.columns().items():
+            np.testing.assert_array_equal(column, resumed.columns()[name], err_msg=name)

@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import signal
 import time
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -29,14 +28,14 @@ def test_episodes_come_back_as_they_went(tmp_path: Path) -> None:
     episodes = played(200)
     store = EpisodeStore(tmp_path, episodes.spec)
     back = read_shard(store.append(episodes))
-    for field in fields(Episodes):
-        if field.name not in ("match", "observation", "spec"):
-            np.testing.assert_array_equal(getattr(back, field.name), getattr(episodes, field.name), err_msg=field.name)
-    assert back.spec == episodes.spec
-    planes = episodes.observation["planes"]
-    assert np.array_equal(back.observation["planes"], planes)
-    assert back.observation["planes"].dtype == planes.dtype
-    assert np.array_equal(np.unique(back.match), np.arange(store.matches))
+    assert (back.spec, back.players) == (episodes.spec, episodes.players)
+    for read, written in ((back.headers, episodes.headers), (back.steps, episodes.steps)):
+        for name, column in written.columns().items():
+            found = read.columns()[name]
+            assert found.dtype == column.dtype
+            if name != "serial":
+                np.testing.assert_array_equal(found, column, err_msg=name)
+    assert np.array_equal(np.unique(back.headers.serial), np.arange(store.matches))
 
 
 def test_a_shard_says_what_it_is_to_any_arrow_reader(tmp_path: Path) -> None:
@@ -44,7 +43,7 @@ def test_a_shard_says_what_it_is_to_any_arrow_reader(tmp_path: Path) -> None:
     path = EpisodeStore(tmp_path, episodes.spec, about={"simulations": 16}).append(episodes)
     table = pa.ipc.open_file(str(path)).read_all()
     assert set(table["player"].to_pylist()) == {"ann", "ben"}
-    assert table["action"].to_pylist()[0] == episodes.action[: episodes.lengths[0]].tolist()
+    assert table["action"].to_pylist()[0] == episodes.steps.action[: episodes.headers.lengths[0]].tolist()
     meta = json.loads(table.schema.metadata[b"sparring"])
     assert meta["spec"]["game"] == "hex"
     assert shard_info(path).about == {"simulations": 16}
@@ -57,7 +56,7 @@ def test_a_second_opening_goes_on_at_the_count_on_disk(tmp_path: Path) -> None:
     after = EpisodeStore(tmp_path, first.spec)
     assert (after.matches, after.episodes, after.rows) == (before.matches, before.episodes, before.rows)
     after.append(second)
-    numbers = np.concatenate([np.unique(part.match) for part in after])
+    numbers = np.concatenate([np.unique(part.headers.serial) for part in after])
     assert numbers.tolist() == list(range(after.matches))
     assert [path.name for path in shards(tmp_path)] == ["00000000.arrow", "00000001.arrow"]
 
@@ -102,6 +101,6 @@ def test_a_killed_writer_leaves_only_whole_shards(tmp_path: Path) -> None:
     store = EpisodeStore(tmp_path, played(50).spec)
     assert len(shards(tmp_path)) >= 3
     assert not list(tmp_path.glob(".*"))
-    assert [len(np.unique(part.match)) for part in store] == [store.matches // len(shards(tmp_path))] * len(
+    assert [len(np.unique(part.headers.serial)) for part in store] == [store.matches // len(shards(tmp_path))] * len(
         shards(tmp_path)
     )

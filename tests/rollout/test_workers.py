@@ -193,19 +193,19 @@ def test_a_collector_plays_it_with_a_recurrent_network_and_repeats_every_distrib
     again = InferenceEngine(SPEC, slots=len(episodes), device=Device("cpu", "float32"), seed=0)
     again.add("main", hex.policy(memory="lstm"))
     slots = np.arange(len(episodes))
-    for step in range(int(episodes.lengths.max())):
-        here = np.flatnonzero(episodes.lengths > step)
+    for step in range(int(episodes.headers.lengths.max())):
+        here = np.flatnonzero(episodes.headers.lengths > step)
         rows = episodes.starts[here] + step
         answers = again.answer_at(
             "main",
-            {name: array[rows] for name, array in episodes.observation.items()},
+            {name: array[rows] for name, array in episodes.steps.observation.items()},
             episodes.unpack_legal(rows),
             first=np.full(len(here), step == 0),
             slots=slots[here],
             uniform=np.zeros(len(here), np.float32),
             keep_policy=True,
         )
-        np.testing.assert_allclose(answers.policy, episodes.policy[rows], atol=1e-5)
+        np.testing.assert_allclose(answers.policy, episodes.steps.policy[rows], atol=1e-5)
 
 
 @pytest.mark.parametrize("rows", [20, 1000])

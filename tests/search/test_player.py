@@ -34,7 +34,7 @@ def test_looking_ahead_beats_the_bare_network(search):
     arena = small.arena(4, matches=40, opening=2)
     player = search_player(engine(40), "main", search, play=PlaySettings(), seed=0)
     score = evaluate(player, NetworkPlayer(engine(40), "main"), arena, matches=120)
-    assert score.rate > 0.65
+    assert score.win_rate > 0.65
     report = player.report()
     assert 0 < report["calls_per_move"] <= 25
     assert report["search_batch"] > 1

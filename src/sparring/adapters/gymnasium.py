@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from sparring.adapters.match import Ended, SingleMatch, observation_row
 from sparring.adapters.spaces import observation_space
-from sparring.core import InputError, Player
-from sparring.league import built_in
+from sparring.core import InputError, Player, built_in
 
 
 class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):

@@ -36,9 +36,9 @@ def selfplay(
     seed: Annotated[int, typer.Option()] = 0,
 ) -> None:
     """Play the same matches four ways: one model per worker, policy server, shared memory, in process."""
+    from sparring.bench.selfplay import Bench, fresh_checkpoint, run_bench
     from sparring.league.entrants import shipped_weights
-    from sparring.league.selfplay_bench import Bench, fresh_checkpoint, run_bench
-    from sparring.learn.checkpoint import load_checkpoint
+    from sparring.policy.checkpoint import load_checkpoint
 
     plugin = load_game(game)
     trained = shipped_weights().get(model, Path(model)) if model else None

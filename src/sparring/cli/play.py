@@ -6,7 +6,7 @@ import typer
 
 from sparring.cli.app import app, say
 from sparring.cli.options import EXTRA, game_settings
-from sparring.core import InputError, load_game
+from sparring.core import InputError, built_in, load_game
 
 
 @app.command(
@@ -24,7 +24,7 @@ def play(
 ) -> None:
     """Play a match against a player in the terminal."""
     from sparring.inference import Device
-    from sparring.league import Entrant, built_in
+    from sparring.league import Entrant
     from sparring.league.evaluation import play_one
 
     plugin = load_game(game)

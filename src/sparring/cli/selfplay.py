@@ -10,7 +10,7 @@ import typer
 
 from sparring.cli.app import app, say
 from sparring.cli.options import EXTRA, game_settings
-from sparring.core import Arena, InputError, Player, gather, load_game
+from sparring.core import Arena, InputError, Player, built_in, gather, load_game, wilson_interval
 
 
 @app.command(
@@ -60,8 +60,8 @@ def selfplay(
     """
     import torch
 
+    from sparring.core.interrupts import Interrupts
     from sparring.league import Entrant
-    from sparring.learn.interrupts import Interrupts
     from sparring.report.progress import ProgressLine
     from sparring.rollout import WorkerArena
     from sparring.rollout.selfplay import play_into_store
@@ -141,8 +141,8 @@ def selfplay(
 
 
 def _remote(server: str, name: str, spec: Any, key: Path | None, matches: int, temperature: float, seed: int) -> Player:
-    from sparring.inference import RemotePlayer
-    from sparring.inference.keys import read_client_key
+    from sparring.serving import RemotePlayer
+    from sparring.serving.keys import read_client_key
 
     client_key = None if key is None else read_client_key(key)
     return RemotePlayer(
@@ -152,7 +152,6 @@ def _remote(server: str, name: str, spec: Any, key: Path | None, matches: int, t
 
 def _seated(entrant: Any, plugin: Any, spec: Any, matches: int, simulations: int, play: Any, seed: int) -> Player:
     from sparring.inference import Device
-    from sparring.league import built_in
     from sparring.search import GumbelSettings
 
     if entrant.checkpoint is None and entrant.factory is None:
@@ -166,9 +165,8 @@ def _seated(entrant: Any, plugin: Any, spec: Any, matches: int, simulations: int
 
 def _summary(played: Any, players: dict[str, Player], *, seconds: float, stored: int) -> dict[str, Any]:
     """How this call of self-play went, JSON-ready."""
-    from sparring.inference import RemotePlayer
-    from sparring.inference.statistics import percentiles
-    from sparring.league import wilson_interval
+    from sparring.serving import RemotePlayer
+    from sparring.serving.statistics import percentiles
 
     counters = played.counters
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -177,7 +175,6 @@ def _summary(played: Any, players: dict[str, Player], *, seconds: float, stored:
         "matches_stored": stored,
         "matches": played.matches,
         "failed_matches": counters.failed,
-        "illegal_actions": counters.illegal,
         "seconds": seconds,
         "matches_per_hour": 3600 * played.matches / seconds,
         "decisions_per_second": counters.decisions / seconds,

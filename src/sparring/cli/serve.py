@@ -51,11 +51,11 @@ def serve(
         return _reload(reload, model, key)
     import torch
 
+    from sparring.core.interrupts import Interrupts
     from sparring.inference.device import Device
-    from sparring.inference.keys import read_server_key
-    from sparring.inference.server import PolicyServer, ServerSettings
-    from sparring.inference.statistics import prometheus_text, serve_metrics
-    from sparring.learn.interrupts import Interrupts
+    from sparring.serving.keys import read_server_key
+    from sparring.serving.server import PolicyServer, ServerSettings
+    from sparring.serving.statistics import prometheus_text, serve_metrics
 
     torch.set_num_threads(threads)
     sources = [_source(text, game, context.args) for text in model]
@@ -90,7 +90,7 @@ def keys(
     folder: Annotated[Path, typer.Argument(help="Where to write server.key and client.key.")] = Path("keys"),
 ) -> None:
     """Make the keys of a policy server that other machines may reach, and of its clients."""
-    from sparring.inference.keys import make_keys
+    from sparring.serving.keys import make_keys
 
     server, client = make_keys(folder)
     print(f"{server}: for `sparring serve --key`; keep it on the server")
@@ -98,8 +98,8 @@ def keys(
 
 
 def _source(text: str, game: str | None, extra: list[str]) -> Any:
-    from sparring.inference.models import ModelSource
-    from sparring.learn.network import load_factory
+    from sparring.policy.network import load_factory
+    from sparring.serving.models import ModelSource
 
     name, equals, origin = text.partition("=")
     if not equals or not name or not origin:
@@ -126,13 +126,13 @@ def _dtype(value: str) -> Any:
 
 
 def _client_key(path: Path | None) -> Any:
-    from sparring.inference.keys import read_client_key
+    from sparring.serving.keys import read_client_key
 
     return None if path is None else read_client_key(path)
 
 
 def _status(address: str, key: Path | None, as_json: bool) -> None:
-    from sparring.inference.client import server_status
+    from sparring.serving.client import server_status
 
     report = server_status(address, key=_client_key(key))
     if as_json:
@@ -157,7 +157,7 @@ def _status(address: str, key: Path | None, as_json: bool) -> None:
 
 
 def _reload(address: str, models: list[str], key: Path | None) -> None:
-    from sparring.inference.client import reload_model
+    from sparring.serving.client import reload_model
 
     for name in models:
         print(f"{name}: version {reload_model(address, name, key=_client_key(key))}")

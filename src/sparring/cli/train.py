@@ -20,9 +20,9 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
 ) -> None:
     """Train an agent by self-play; Ctrl-C saves, the same command goes on from there."""
-    from sparring.learn.config import load_config
-    from sparring.learn.run import RunFolder
-    from sparring.learn.training import train as run_training
+    from sparring.training.config import load_config
+    from sparring.training.run import RunFolder
+    from sparring.training.training import train as run_training
 
     extra = [f"{key}={value}" for key, value in (("workers", workers), ("seed", seed)) if value is not None]
     config, game = load_config(preset, [*(overrides or []), *extra])

@@ -1,19 +1,24 @@
 """The words everything else is written in. numpy only: no torch, no game.
 
-`spec` what a game looks like; `decisions` the batches that flow; `arena`, `player`, `model` and `game` the
-protocols; `distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker.
+`spec` what a game looks like; `rows` structs of arrays; `decisions` the batches that flow; `arena`, `player`,
+`forward_model` and `game` the protocols; `distribution` the one masked distribution; `episodes` what training sees;
+`check` the arena checker; `score` what matches came to; `stages` where time goes; `interrupts` how work is stopped.
 """
 
 from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Resumable, gather
 from sparring.core.check import ArenaFault, ArenaReport, check_arena
-from sparring.core.decisions import Answers, Array, Decisions, Results
+from sparring.core.decisions import Answers, Decisions, Results
 from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
-from sparring.core.episodes import Episodes
+from sparring.core.episodes import Episodes, Headers, SegmentMemory, Steps
 from sparring.core.errors import InputError, RunError
-from sparring.core.game import Game, Installable, Solvable, Watchable, game_names, load_game
-from sparring.core.model import ForwardModel
+from sparring.core.forward_model import ForwardModel
+from sparring.core.game import Game, Installable, Solvable, Watchable, built_in, game_names, load_game
+from sparring.core.interrupts import Interrupts
 from sparring.core.player import Player, RandomPlayer
+from sparring.core.rows import Array, Rows
+from sparring.core.score import Score, wilson_interval
 from sparring.core.spec import Field, GameSpec
+from sparring.core.stages import Stages
 
 __all__ = [
     "Adaptive",
@@ -29,16 +34,24 @@ __all__ = [
     "Game",
     "GameSpec",
     "Gathering",
+    "Headers",
     "IllegalAction",
     "InputError",
     "Installable",
+    "Interrupts",
     "Player",
     "RandomPlayer",
     "Results",
     "Resumable",
+    "Rows",
     "RunError",
+    "Score",
+    "SegmentMemory",
     "Solvable",
+    "Stages",
+    "Steps",
     "Watchable",
+    "built_in",
     "check_arena",
     "drop_unlikely",
     "entropy",
@@ -47,4 +60,5 @@ __all__ = [
     "load_game",
     "masked_log_softmax",
     "sample",
+    "wilson_interval",
 ]

@@ -10,8 +10,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core.decisions import Array, Decisions, Results
+from sparring.core.decisions import Decisions, Results
 from sparring.core.errors import InputError
+from sparring.core.rows import Array
 from sparring.core.spec import GameSpec
 
 

@@ -1,23 +1,21 @@
 """Batches that flow between an arena and its players: decisions out, answers back, results at the end.
 
-All are structs of arrays with one row per seat that must act (or per match that ended). Nothing here is
-ever a single position, and nothing loops over rows.
+All are rows (`core.rows`), one for each seat that must act, or for each match that ended. Nothing here is ever a
+single position, and nothing loops over rows.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core.rows import Array, Rows
 from sparring.core.spec import GameSpec
 
-Array = NDArray[Any]
 
-
-@dataclass(frozen=True, slots=True)
-class Decisions:
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions(Rows):
     """k seats that must act now.
 
     The arrays are views into the arena's buffers, valid until the arena's next `wait`. Whoever keeps rows
@@ -25,7 +23,7 @@ class Decisions:
     """
 
     match: NDArray[np.int32]
-    """`int32[k]` the arena slot each row belongs to."""
+    """`int32[k]` the match each row belongs to, as the arena numbers those in play: 0 to matches - 1."""
     seat: NDArray[np.int32]
     """`int32[k]` the seat that must act."""
     observation: Mapping[str, Array]
@@ -37,18 +35,16 @@ class Decisions:
     first: NDArray[np.bool_]
     """`bool[k]` true on a seat's first row of a match: its memory starts anew."""
 
-    def __len__(self) -> int:
-        return len(self.match)
-
-    def take(self, rows: NDArray[np.intp]) -> "Decisions":
-        """A copy that holds only `rows: intp[j]`, in that order."""
-        return Decisions(
-            match=self.match[rows],
-            seat=self.seat[rows],
-            observation={name: array[rows] for name, array in self.observation.items()},
-            legal=self.legal[rows],
-            reward=self.reward[rows],
-            first=self.first[rows],
+    @classmethod
+    def none(cls, spec: GameSpec) -> "Decisions":
+        """No rows, of the right dtypes and shapes."""
+        return cls(
+            match=np.empty(0, np.int32),
+            seat=np.empty(0, np.int32),
+            observation={name: field.zeros(0) for name, field in spec.observation.items()},
+            legal=np.empty((0, spec.actions), np.bool_),
+            reward=np.empty(0, np.float32),
+            first=np.empty(0, np.bool_),
         )
 
     def slots(self, spec: GameSpec) -> NDArray[np.intp]:
@@ -56,21 +52,18 @@ class Decisions:
         return self.match.astype(np.intp) * spec.seats + self.seat
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
-    """n matches that ended since the last `wait`. Their slots have already started the next match."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Results(Rows):
+    """n matches that ended since the last `wait`. The next match of the same number has already started."""
 
     match: NDArray[np.int32]
-    """`int32[n]` the arena slot, each at most once."""
+    """`int32[n]` as the arena numbers them, each at most once."""
     outcome: NDArray[np.float32]
     """`float32[n, seats]` how the match ended for each seat: 1 won, 0 drawn, -1 lost."""
     reward: NDArray[np.float32]
     """`float32[n, seats]` what each seat gained since its last row, the end included."""
     failed: NDArray[np.bool_]
     """`bool[n]` the match broke off (its engine died); it counts for nothing and trains nobody."""
-
-    def __len__(self) -> int:
-        return len(self.match)
 
     @classmethod
     def none(cls, seats: int) -> "Results":
@@ -83,8 +76,8 @@ class Results:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers(Rows):
     """What a player says to k decisions. Only `action` is always there; learners use the rest."""
 
     action: NDArray[np.int32]

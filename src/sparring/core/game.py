@@ -11,8 +11,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from sparring.core.arena import Arena
 from sparring.core.errors import InputError
-from sparring.core.model import ForwardModel
-from sparring.core.player import Player
+from sparring.core.forward_model import ForwardModel
+from sparring.core.player import Player, RandomPlayer
+from sparring.core.settings import convert
 from sparring.core.spec import GameSpec
 
 ENTRY_POINTS = "sparring.games"
@@ -102,3 +103,13 @@ def load_game(name: str) -> Game:
             game: Game = point.load()
             return game
     raise InputError(f"unknown game {name!r}; installed games: {', '.join(game_names())}")
+
+
+def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:
+    """The built-in player called `name`."""
+    if name == "random":
+        return RandomPlayer(seed)
+    if name not in game.players:
+        allowed = ", ".join(["random", *game.players])
+        raise InputError(f"unknown player {name!r}; {game.name} has: {allowed}; or give a checkpoint folder")
+    return game.players[name](convert(spec.settings, game.settings, where=game.name), seed)

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from torch import nn
 
-from sparring.core import Game, GameSpec, InputError, Player, RandomPlayer, game_names, load_game
-from sparring.core.settings import convert
+from sparring.core import Game, GameSpec, InputError, Player, built_in, game_names, load_game
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.learn.checkpoint import Checkpoint, load_checkpoint
-from sparring.learn.network import Factory, load_factory
+from sparring.policy.checkpoint import Checkpoint, load_checkpoint
+from sparring.policy.network import Factory, load_factory
 from sparring.search import GumbelSettings, PlaySettings, SearchPlayer, SearchSettings, Symmetric
 from sparring.search.seating import forward_model, search_player
 
@@ -110,13 +109,3 @@ def shipped_weights() -> dict[str, Path]:
     """Checkpoints that come with the installed games, by name."""
     folders = [load_game(name).presets.parent / "weights" for name in game_names()]
     return {path.name: path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())}
-
-
-def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:
-    """The built-in player called `name`."""
-    if name == "random":
-        return RandomPlayer(seed)
-    if name not in game.players:
-        allowed = ", ".join(["random", *game.players])
-        raise InputError(f"unknown player {name!r}; {game.name} has: {allowed}; or give a checkpoint folder")
-    return game.players[name](convert(spec.settings, game.settings, where=game.name), seed)

@@ -1,36 +1,11 @@
-"""Evaluation: two players, every seat order, a win rate and how sure we are of it."""
+"""Evaluation: matches between two players who take turns in the seats."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import sqrt
-from statistics import NormalDist
 
 import numpy as np
 
-from sparring.core import Arena, Player
+from sparring.core import Arena, Player, Score
 from sparring.rollout import Collector, taking_turns
-
-
-@dataclass(frozen=True)
-class Score:
-    """How the first player did against the second."""
-
-    matches: int
-    wins: int
-    draws: int
-    losses: int
-    failed: int
-    decisions_per_match: float
-
-    @property
-    def rate(self) -> float:
-        """Points per match: a win is 1, a draw a half."""
-        return (self.wins + 0.5 * self.draws) / self.matches if self.matches else 0.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95% interval of `rate`."""
-        return wilson_interval(self.rate, self.matches)
 
 
 def evaluate(
@@ -43,24 +18,12 @@ def evaluate(
     failed = np.isnan(outcome).all(axis=1)
     result = np.nanmean(mine[~failed], axis=1)
     return Score(
-        matches=int((~failed).sum()),
         wins=int((result > 0).sum()),
         draws=int((result == 0).sum()),
         losses=int((result < 0).sum()),
         failed=int(failed.sum()),
         decisions_per_match=collector.counters.decisions / max(1, collector.counters.matches),
     )
-
-
-def wilson_interval(rate: float, matches: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval: stays inside [0, 1] and is honest near its ends."""
-    if matches == 0:
-        return 0.0, 1.0
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    middle = rate + z * z / (2 * matches)
-    spread = z * sqrt(rate * (1 - rate) / matches + z * z / (4 * matches * matches))
-    scale = 1 + z * z / matches
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
 def play_one(players: list[Player], arena: Arena) -> list[float]:

@@ -1,1 +1,1 @@
-"""Learning: algorithms that turn episodes into weights, the loop around them, and what a run leaves on disk."""
+"""Learners: episodes in, better weights and metrics out."""

@@ -146,14 +146,14 @@ class AlphaZero:
 
 def training_rows(episodes: Episodes, root_value: float) -> dict[str, Array]:
     """What the window keeps of each row; the outcome is mixed with `root_value` parts of the search's own value."""
-    if episodes.policy is None:
+    if episodes.steps.policy is None:
         raise ValueError("AlphaZero learns from search policies, and these episodes have none")
-    outcome = np.repeat(episodes.outcome, episodes.lengths)
+    outcome = np.repeat(episodes.headers.outcome, episodes.headers.lengths)
     return {
-        "legal": episodes.legal,
-        "policy": episodes.policy.astype(np.float16),
-        "outcome": ((1 - root_value) * outcome + root_value * episodes.value).astype(np.float32),
-        **{f"observation/{name}": array for name, array in episodes.observation.items()},
+        "legal": episodes.steps.legal,
+        "policy": episodes.steps.policy.astype(np.float16),
+        "outcome": ((1 - root_value) * outcome + root_value * episodes.steps.value).astype(np.float32),
+        **{f"observation/{name}": array for name, array in episodes.steps.observation.items()},
     }
 
 

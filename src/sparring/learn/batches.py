@@ -68,14 +68,14 @@ def make_batch(
     device: Device,
 ) -> Batch:
     """The batch of rows `index: intp[T, B]`, column b starting from the memory of segment `segments[b]`."""
-    memory = {} if episodes.memory is None else {k: device.tensor(v[segments]) for k, v in episodes.memory.items()}
+    memory = {} if episodes.memory is None else device.tensors(episodes.memory.take(segments).state)
     return Batch(
         rows=index,
         valid=device.tensor(valid),
         first=device.tensor(np.zeros(index.shape, np.bool_)),
-        observation={name: device.tensor(array[index]) for name, array in episodes.observation.items()},
+        observation={name: device.tensor(array[index]) for name, array in episodes.steps.observation.items()},
         legal=device.tensor(episodes.unpack_legal(index)),
-        action=device.tensor(episodes.action[index]).long(),
+        action=device.tensor(episodes.steps.action[index]).long(),
         memory=memory,
     )
 
@@ -88,5 +88,5 @@ def _segments(episodes: Episodes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     number = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     offset = number * episodes.segment
     starts = np.repeat(episodes.starts, counts) + offset
-    lengths = np.minimum(episodes.segment, np.repeat(episodes.lengths, counts) - offset)
+    lengths = np.minimum(episodes.segment, np.repeat(episodes.headers.lengths, counts) - offset)
     return starts, lengths

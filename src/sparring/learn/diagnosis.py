@@ -15,8 +15,8 @@ def value_calibration(episodes: Episodes) -> dict[str, float]:
     expectation; it is the mean over groups of how far mean expectation and mean gain lie apart. A value function that
     says 0 everywhere has no bias in self-play and no error here, but explains nothing: see `explained_variance`.
     """
-    value = episodes.value
-    _, gain = generalised_advantages(episodes.reward, value, episodes.lengths, episodes.last_value, 1.0, 1.0)
+    value, headers = episodes.steps.value, episodes.headers
+    _, gain = generalised_advantages(episodes.steps.reward, value, headers.lengths, headers.last_value, 1.0, 1.0)
     over = (value - gain)[np.argsort(value, kind="stable")]
     groups = [abs(float(part.mean())) for part in np.array_split(over, _GROUPS) if len(part)]
     return {"value_bias": float(over.mean()), "calibration_error": float(np.mean(groups))}

@@ -27,11 +27,11 @@ def row_outputs(policy: nn.Module, episodes: Episodes, *, device: Device, rows: 
     if not policy.initial_memory(1):  # type: ignore[operator]
         for begin in range(0, episodes.rows, rows):
             part = slice(begin, begin + rows)
-            seen = {name: array[part][None] for name, array in episodes.observation.items()}
+            seen = {name: array[part][None] for name, array in episodes.steps.observation.items()}
             found, value = _answers(policy, seen, episodes.unpack_legal(part)[None], device)
             log_probs[part], values[part] = found[0], value[0]
         return log_probs, values
-    starts, lengths = episodes.starts, episodes.lengths.astype(np.intp)
+    starts, lengths = episodes.starts, episodes.headers.lengths.astype(np.intp)
     order = np.argsort(-lengths, kind="stable")  # like lengths together, so that little is padding
     done = 0
     while done < len(order):
@@ -40,7 +40,7 @@ def row_outputs(policy: nn.Module, episodes: Episodes, *, device: Device, rows: 
         done += len(chosen)
         place = np.arange(steps)[:, None]
         index = starts[chosen] + np.minimum(place, lengths[chosen] - 1)
-        seen = {name: array[index] for name, array in episodes.observation.items()}
+        seen = {name: array[index] for name, array in episodes.steps.observation.items()}
         found, value = _answers(policy, seen, episodes.unpack_legal(index), device)
         valid = place < lengths[chosen]
         target = device.tensor(index[valid])

@@ -77,10 +77,10 @@ class Ppo:
         rate = settings.learning_rate * (1 - progress if settings.schedule == "linear" else 1)
         self._optimiser.set_learning_rate(max(rate, settings.learning_rate * 0.01))
         advantage, target = generalised_advantages(
-            episodes.reward,
-            episodes.value,
-            episodes.lengths,
-            episodes.last_value,
+            episodes.steps.reward,
+            episodes.steps.value,
+            episodes.headers.lengths,
+            episodes.headers.last_value,
             settings.discount,
             settings.trace,
         )
@@ -99,19 +99,19 @@ class Ppo:
             if np.mean([entry["kl"] for entry in epoch]) > settings.stop_kl:
                 break
         if isinstance(self.policy, Absorbing):
-            self.policy.absorb({name: self._device.tensor(rows) for name, rows in episodes.observation.items()})
+            self.policy.absorb({name: self._device.tensor(rows) for name, rows in episodes.steps.observation.items()})
         metrics = {name: float(np.mean([entry[name] for entry in seen])) for name in seen[0]}
         spread = float(np.var(target))
         metrics |= {
             "epochs": float(epochs),
             "learning_rate": rate,
-            "explained_variance": 1 - float(np.var(target - episodes.value)) / spread if spread > 0 else 0.0,
+            "explained_variance": 1 - float(np.var(target - episodes.steps.value)) / spread if spread > 0 else 0.0,
         }
         return metrics
 
     def _blame_observation(self, episodes: Episodes) -> None:
         """Raises `NotFinite` if an observation is to blame: its value has spoiled every advantage by now."""
-        seen = {f"observation.{name}": self._device.tensor(rows) for name, rows in episodes.observation.items()}
+        seen = {f"observation.{name}": self._device.tensor(rows) for name, rows in episodes.steps.observation.items()}
         for name, rows in seen.items():
             if not torch.isfinite(rows).all():
                 raise NotFinite(name, seen)
@@ -125,7 +125,7 @@ class Ppo:
         penalty: Penalty | None,
     ) -> dict[str, float]:
         device = self._device
-        old_log_prob = batch.pick(episodes.log_prob, device)
+        old_log_prob = batch.pick(episodes.steps.log_prob, device)
         advantages = batch.pick(advantage, device)
         targets = batch.pick(target, device)
         with device.autocast():

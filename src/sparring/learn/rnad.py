@@ -101,13 +101,13 @@ class Rnad:
         """One pass over the matches of `episodes`, a step for every `batch` rows."""
         if episodes.spec.seats != 2:
             raise InputError(f"learner.kind = rnad: needs a game of two seats, {episodes.spec.game} has another number")
-        if not episodes.complete.all():
+        if not episodes.headers.complete.all():
             raise ValueError("R-NaD learns from whole matches: collect without cutting episodes")
         rate = self._settings.learning_rate * (1 - progress if self._settings.schedule == "linear" else 1)
         self._optimiser.set_learning_rate(max(rate, self._settings.learning_rate * 0.01))
         seen = [self._step(part) for part in whole_matches(episodes, self._settings.batch)]
         if isinstance(self.policy, Absorbing):
-            self.policy.absorb({name: self._device.tensor(rows) for name, rows in episodes.observation.items()})
+            self.policy.absorb({name: self._device.tensor(rows) for name, rows in episodes.steps.observation.items()})
         metrics = {name: float(np.mean([entry[name] for entry in seen])) for name in seen[0]}
         start, size = iteration_at(self.steps, self._settings.iterations)
         return metrics | {
@@ -175,7 +175,7 @@ class Rnad:
         place = np.empty(len(order), np.intp)  # where each row stands among `rows`
         place[to_numpy(rows)] = np.arange(len(order))
         joint = place[order]
-        turn, seat = episodes.turn[order], np.repeat(episodes.seat, episodes.lengths)[order]
+        turn, seat = episodes.steps.turn[order], np.repeat(episodes.headers.seat, episodes.headers.lengths)[order]
         ratios = to_numpy(ratio)[joint]
         belief = belief_weights(lengths, turn, seat, ratios).clip(1 / settings.belief_clip, settings.belief_clip)
         belief /= belief.mean()
@@ -183,7 +183,7 @@ class Rnad:
             lengths,
             turn,
             seat,
-            episodes.reward[order],
+            episodes.steps.reward[order],
             to_numpy(value)[joint],
             ratios,
             to_numpy(inverse)[joint],
@@ -261,9 +261,9 @@ def whole_matches(episodes: Episodes, rows: int) -> list[Episodes]:
     """`episodes` in parts of about `rows` rows, both seats of a match in the same part."""
     if episodes.rows <= rows:
         return [episodes]
-    order = np.argsort(episodes.match, kind="stable")
-    ahead = np.cumsum(episodes.lengths[order]) - episodes.lengths[order]
-    match = episodes.match[order]
+    order = np.argsort(episodes.headers.serial, kind="stable")
+    ahead = np.cumsum(episodes.headers.lengths[order]) - episodes.headers.lengths[order]
+    match = episodes.headers.serial[order]
     first: NDArray[np.intp] = np.searchsorted(match, match)  # each episode's match begins here
     parts = max(1, round(episodes.rows / rows))
     part = ahead[first] * parts // episodes.rows
@@ -271,9 +271,9 @@ def whole_matches(episodes: Episodes, rows: int) -> list[Episodes]:
 
 
 def _kept_policy(episodes: Episodes, device: Device) -> Tensor:
-    if episodes.policy is None:
+    if episodes.steps.policy is None:
         raise ValueError("R-NaD needs the whole behaviour policy of every row: collect with keep_policy")
-    return device.tensor(episodes.policy)
+    return device.tensor(episodes.steps.policy)
 
 
 def _valid(output: Output, valid: Tensor) -> Output:

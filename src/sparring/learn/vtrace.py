@@ -22,9 +22,9 @@ Floats = NDArray[np.float32]
 
 def joint_order(episodes: Episodes) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
     """`(order: intp[r], lengths: int32[m])`: all rows by match, turn and seat, and how many rows each match has."""
-    match = np.repeat(episodes.match, episodes.lengths)
-    seat = np.repeat(episodes.seat, episodes.lengths)
-    order = np.lexsort((seat, episodes.turn, match))
+    match = np.repeat(episodes.headers.serial, episodes.headers.lengths)
+    seat = np.repeat(episodes.headers.seat, episodes.headers.lengths)
+    order = np.lexsort((seat, episodes.steps.turn, match))
     _, lengths = np.unique(match, return_counts=True)
     return order, lengths.astype(np.int32)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from sparring.league import Score
+from sparring.core import Score
 
 
 def score_table(title: str, scores: Mapping[str, Score]) -> Table:
@@ -15,7 +15,7 @@ def score_table(title: str, scores: Mapping[str, Score]) -> Table:
         low, high = score.interval
         table.add_row(
             name,
-            f"{score.rate:.1%}",
+            f"{score.win_rate:.1%}",
             f"{low:.1%} - {high:.1%}",
             str(score.wins),
             str(score.draws),
@@ -32,7 +32,7 @@ def score_json(score: Score) -> dict[str, Any]:
         "draws": score.draws,
         "losses": score.losses,
         "failed": score.failed,
-        "win_rate": score.rate,
+        "win_rate": score.win_rate,
         "interval": list(score.interval),
         "decisions_per_match": score.decisions_per_match,
     }

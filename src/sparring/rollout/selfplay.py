@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparring.core import Arena, Episodes, Player
-from sparring.core.episodes import concatenate
 from sparring.rollout.collector import Collector, Counters
 from sparring.rollout.lineup import taking_turns
 from sparring.rollout.store import EpisodeStore
@@ -47,21 +46,22 @@ def play_into_store(
 
     def write() -> None:
         if parts:
-            store.append(concatenate(parts))
+            store.append(Episodes.join(parts))
             parts.clear()
 
     while played < wanted and not stop():
         episodes = collector.collect(1)
         # a failed match is replaced by one more
-        counted = np.flatnonzero(episodes.match < wanted + collector.counters.failed)
+        counted = np.flatnonzero(episodes.headers.serial < wanted + collector.counters.failed)
         if len(counted):
             part = episodes.take(counted)
             parts.append(part)
-            _, first_of_match = np.unique(part.match[part.player == 0], return_index=True)
-            outcome = part.outcome[part.player == 0][first_of_match]
+            headers = part.headers.take(np.flatnonzero(part.headers.player == 0))
+            _, first_of_match = np.unique(headers.serial, return_index=True)
+            outcome = headers.outcome[first_of_match]
             wins += int((outcome > 0).sum())
             draws += int((outcome == 0).sum())
-            played += len(np.unique(part.match))
+            played += len(np.unique(part.headers.serial))
         if sum(len(part) for part in parts) >= shard * arena.spec.seats:
             write()
         progress(matches - wanted + played)

@@ -8,23 +8,22 @@ the versions of their weights in columns. A shard is written whole or not at all
 import io
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from sparring.core import Array, Episodes, GameSpec, InputError
+from sparring.core import Array, Episodes, GameSpec, Headers, InputError, Steps
 from sparring.core.files import cannot_write, write_file
 
-FORMAT = 1
+FORMAT = 2
 SUFFIX = ".arrow"
 _KEY = b"sparring"
-_PER_EPISODE = ("match", "seat", "version", "outcome", "complete", "last_value")
-_PER_ROW = ("action", "turn", "reward", "log_prob", "value")
+_HEADERS = tuple(field.name for field in fields(Headers) if field.name not in ("lengths", "player"))
+"""Stored as they are; lengths are in the list columns, players are stored by name."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,12 @@ class EpisodeStore:
 
     def append(self, episodes: Episodes) -> Path:
         """Writes `episodes` as the next shard; their matches are numbered on from those on disk."""
-        _, numbered = np.unique(episodes.match, return_inverse=True)
+        _, numbered = np.unique(episodes.headers.serial, return_inverse=True)
         path = self.path / f"{self._next:08d}{SUFFIX}"
         if path.exists():
             raise InputError(f"{path} appeared meanwhile: does another process write to this folder?")
-        renumbered = replace(episodes, match=self.matches + numbered.astype(np.int64).reshape(-1))
+        serial = self.matches + numbered.astype(np.int64).reshape(-1)
+        renumbered = replace(episodes, headers=replace(episodes.headers, serial=serial))
         write_file(path, shard_bytes(renumbered, about=self._about))
         self._next += 1
         self.matches += int(numbered.max()) + 1
@@ -105,23 +105,16 @@ def shard_bytes(episodes: Episodes, *, about: Mapping[str, Any]) -> bytes:
     """An Arrow IPC file of `episodes`. Stored policy memory is left out: it means nothing to other weights."""
     spec = episodes.spec
     offsets = pa.array(np.append(episodes.starts, episodes.rows).astype(np.int32))
-    columns: dict[str, Any] = {name: pa.array(getattr(episodes, name)) for name in _PER_EPISODE}
-    columns["player"] = pa.DictionaryArray.from_arrays(pa.array(episodes.player), pa.array(episodes.players)).cast(
-        pa.string()
-    )
-    per_row: dict[str, Array] = {name: getattr(episodes, name) for name in _PER_ROW}
-    per_row["legal"] = episodes.legal
-    if episodes.policy is not None:
-        per_row["policy"] = episodes.policy
-    for name, array in episodes.observation.items():
-        per_row[f"observation/{name}"] = array
-    for name, array in per_row.items():
+    columns: dict[str, Any] = {name: pa.array(array) for name, array in episodes.headers.columns().items()}
+    del columns["lengths"]  # the list columns say them
+    columns["player"] = pa.DictionaryArray.from_arrays(columns["player"], pa.array(episodes.players)).cast(pa.string())
+    for name, array in episodes.steps.columns().items():
         columns[name] = pa.ListArray.from_arrays(offsets, _cells(array))
     meta = {
         "format": FORMAT,
         "spec": spec.to_json(),
         "players": list(episodes.players),
-        "matches": len(np.unique(episodes.match)),
+        "matches": len(np.unique(episodes.headers.serial)),
         "episodes": len(episodes),
         "rows": episodes.rows,
         "about": dict(about),
@@ -141,28 +134,16 @@ def read_shard(path: Path) -> Episodes:
         with pa.memory_map(str(path)) as file:
             table = pa.ipc.open_file(file).read_all().combine_chunks()
         players = tuple(json.loads(table.schema.metadata[_KEY])["players"])
-        parts: dict[str, Any] = {name: _flat(table, name) for name in _PER_EPISODE}
-        lists = {name: table[name].combine_chunks() for name in table.column_names if name not in parts}
-        names = lists.pop("player").to_pylist()
-        lengths = np.diff(lists["action"].offsets.to_numpy()).astype(np.int32)
-        rows = {name: _values(column) for name, column in lists.items()}
+        lists = {name: table[name].combine_chunks() for name in table.column_names}
+        like = Steps.none(spec, policy="policy" in lists).columns()
+        number = {name: index for index, name in enumerate(players)}
+        headers = {name: lists[name].to_numpy(zero_copy_only=False) for name in _HEADERS}
+        headers["player"] = np.array([number[name] for name in lists["player"].to_pylist()], np.int32)
+        headers["lengths"] = np.diff(lists["action"].offsets.to_numpy()).astype(np.int32)
+        steps = {name: _values(lists[name], array) for name, array in like.items()}
     except (OSError, pa.ArrowInvalid, KeyError) as error:
         raise InputError(f"{path}: damaged episode file ({error})") from error
-    parts |= {name: rows[name] for name in _PER_ROW}
-    number = {name: index for index, name in enumerate(players)}
-    return Episodes(
-        spec=spec,
-        players=players,
-        lengths=lengths,
-        player=np.array([number[name] for name in names], np.int32),
-        legal=rows["legal"].reshape(-1, -(-spec.actions // 8)),
-        policy=rows["policy"].reshape(-1, spec.actions) if "policy" in rows else None,
-        observation={
-            name: rows[f"observation/{name}"].reshape(-1, *field.shape).astype(field.dtype, copy=False)
-            for name, field in spec.observation.items()
-        },
-        **parts,
-    )
+    return Episodes(spec=spec, players=players, headers=Headers.from_columns(headers), steps=Steps.from_columns(steps))
 
 
 def _info(schema: Any, path: Path) -> ShardInfo:
@@ -188,15 +169,10 @@ def _cells(array: Array) -> Any:
     return values if array.ndim == 1 else pa.FixedSizeListArray.from_arrays(values, prod(array.shape[1:]))
 
 
-def _flat(table: Any, name: str) -> Array:
-    array: Array = table[name].combine_chunks().to_numpy(zero_copy_only=False)
-    return array
-
-
-def _values(column: Any) -> NDArray[Any]:
-    """The numbers of a list column, laid end to end."""
+def _values(column: Any, like: Array) -> Array:
+    """The numbers of a list column laid end to end, as rows of the dtype and shape that `like` has."""
     values = column.values
     while isinstance(values, pa.FixedSizeListArray):
         values = values.values
-    array: NDArray[Any] = values.to_numpy(zero_copy_only=False)
-    return array
+    flat: Array = values.to_numpy(zero_copy_only=False)
+    return flat.reshape(-1, *like.shape[1:]).astype(like.dtype, copy=False)

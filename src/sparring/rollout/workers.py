@@ -105,7 +105,7 @@ class WorkerArena:
         self._groups = make_groups(matches=matches, seats=self.spec.seats, workers=workers, each=GROUPS)
         self._group_of = np.repeat(np.arange(len(self._groups)), [group.size for group in self._groups])
         self._slabs = Slabs(self.spec, matches)
-        self._staging = self._slabs.staging()
+        self._staging = self._slabs.decisions.empty(matches * self.spec.seats)
         slots = matches * self.spec.seats
         self._state = _State(
             row=np.full(slots, -1, np.intp),
@@ -178,12 +178,12 @@ class WorkerArena:
             raise ValueError(f"match {slot // seats}, seat {slot % seats} has no row that waits for an action")
         if actions.size and (actions.min() < 0 or actions.max() >= self.spec.actions):
             raise IllegalAction(f"an action is not one of 0..{self.spec.actions - 1}")
-        illegal = np.flatnonzero(~self._slabs.columns["legal"][rows, actions])
+        shown = self._slabs.decisions
+        illegal = np.flatnonzero(~shown.legal[rows, actions])
         if len(illegal):
             row, action = int(rows[illegal[0]]), int(actions[illegal[0]])
-            match, seat = (int(self._slabs.columns[name][row]) for name in ("match", "seat"))
-            raise IllegalAction(f"match {match}, seat {seat}: action {action} is not legal")
-        self._slabs.columns["action"][rows] = actions
+            raise IllegalAction(f"match {shown.match[row]}, seat {shown.seat[row]}: action {action} is not legal")
+        self._slabs.action[rows] = actions
         state.row[slots] = -1
         answered = np.bincount(self._group_of[slots // self.spec.seats], minlength=len(self._groups))
         state.out -= answered
@@ -300,13 +300,9 @@ class WorkerArena:
         """The rows and results of `posts`, noted as out."""
         state = self._state
         results = [*broken]
-        ended = [
-            slice(self._groups[number].matches.start, self._groups[number].matches.start + count)
-            for number, _, count in posts
-            if count
-        ]
-        if ended:
-            results.append(self._slabs.results(ended))
+        for number, _, count in posts:
+            start = self._groups[number].matches.start
+            results.append(self._slabs.results.take(np.arange(start, start + count)))
         for part in results:
             state.started[part.match] = False
         parts = [
@@ -314,7 +310,8 @@ class WorkerArena:
             for number, count, _ in posts
             if count
         ]
-        decisions = self._slabs.rows(parts or [slice(0, 0)], self._staging)
+        shown = [self._slabs.decisions.take(part) for part in parts or [slice(0, 0)]]
+        decisions = shown[0] if len(shown) == 1 else Decisions.join(shown, out=self._staging)
         for number, count, _ in posts:
             state.out[number] = count
             if count == 0:
@@ -323,20 +320,7 @@ class WorkerArena:
             rows = np.concatenate([np.arange(part.start, part.stop) for part in parts])
             state.row[decisions.slots(self.spec)] = rows
             state.started[decisions.match] = True
-        return decisions, _join(results, self.spec.seats)
-
-
-def _join(parts: list[Results], seats: int) -> Results:
-    if not parts:
-        return Results.none(seats)
-    if len(parts) == 1:
-        return parts[0]
-    return Results(
-        match=np.concatenate([part.match for part in parts]),
-        outcome=np.concatenate([part.outcome for part in parts]),
-        reward=np.concatenate([part.reward for part in parts]),
-        failed=np.concatenate([part.failed for part in parts]),
-    )
+        return decisions, Results.join(results)
 
 
 def play_groups(
@@ -373,7 +357,7 @@ def play_groups(
             decisions = out[number]
             if len(decisions):
                 start = groups[number].rows.start
-                arenas[number].act(decisions, slabs.columns["action"][start : start + len(decisions)])
+                arenas[number].act(decisions, slabs.action[start : start + len(decisions)])
             post(number)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the parent is done, or gone

@@ -143,5 +143,5 @@ class SearchPlayer:
 
 def false_resigns(episodes: Episodes, resign: float) -> tuple[int, int]:
     """(episodes whose value fell to -`resign`, those of them that were won): what resigning there would cost."""
-    hopeless = np.flatnonzero(np.minimum.reduceat(episodes.value, episodes.starts) <= -resign)
-    return len(hopeless), int((episodes.outcome[hopeless] > 0).sum())
+    hopeless = np.flatnonzero(np.minimum.reduceat(episodes.steps.value, episodes.starts) <= -resign)
+    return len(hopeless), int((episodes.headers.outcome[hopeless] > 0).sum())

@@ -23,7 +23,7 @@ def test_records_are_the_arenas_own_histories(swap):
     episodes = collector.collect(1)
     found = list(records(episodes))
     assert len(found) == len(histories)
-    for number, record in zip(np.unique(episodes.match).tolist(), found, strict=True):
+    for number, record in zip(np.unique(episodes.headers.serial).tolist(), found, strict=True):
         history, winner = histories[number]
         assert list(record.moves) == history
         assert record.winner == winner

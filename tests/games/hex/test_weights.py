@@ -1,7 +1,8 @@
 """The weights that come with the package: small, and worth shipping."""
 
+from sparring.core import built_in
 from sparring.inference import Device
-from sparring.league import Entrant, built_in, evaluate
+from sparring.league import Entrant, evaluate
 from sparring.league.entrants import shipped_weights
 from tests import hex as small
 
@@ -22,4 +23,4 @@ def test_eight_simulations_beat_the_path_player_on_random_openings():
         small.GAME, spec, matches=40, device=Device.pick("cpu"), temperature=0.0, seed=0, simulations=8
     )
     score = evaluate(player, built_in(small.GAME, spec, "path", seed=0), arena, matches=40)
-    assert score.rate >= 0.9
+    assert score.win_rate >= 0.9

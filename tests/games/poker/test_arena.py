@@ -26,9 +26,9 @@ def test_random_play_earns_what_the_tree_says(name):
     game = load_game(name)
     collector = Collector(make(name, matches=512), {"a": RandomPlayer(1)}, everyone(0, 2), record=["a"])
     episodes = collector.collect(90_000)
-    seat = np.repeat(episodes.seat, episodes.lengths)
-    match = np.repeat(episodes.match, episodes.lengths)
-    won = np.bincount(match[seat == 0], episodes.reward[seat == 0])
+    seat = np.repeat(episodes.headers.seat, episodes.headers.lengths)
+    match = np.repeat(episodes.headers.serial, episodes.headers.lengths)
+    won = np.bincount(match[seat == 0], episodes.steps.reward[seat == 0])
     won = won[np.unique(match)]
     tree = game.tree(game.settings())
     exact = expected_values(tree, uniform_policy(tree))[0]
@@ -113,10 +113,10 @@ def test_turns_number_the_waits_of_a_match(name, together):
     collector = Collector(make(name, matches=32), {"a": RandomPlayer(1)}, everyone(0, 2), record=["a"])
     collector.collect(300)
     episodes = collector.collect(1500)
-    match = np.repeat(episodes.match, episodes.lengths)
-    seat = np.repeat(episodes.seat, episodes.lengths)
+    match = np.repeat(episodes.headers.serial, episodes.headers.lengths)
+    seat = np.repeat(episodes.headers.seat, episodes.headers.lengths)
     for number in np.unique(match):
-        turns, seats = episodes.turn[match == number], seat[match == number]
+        turns, seats = episodes.steps.turn[match == number], seat[match == number]
         order = np.argsort(turns, kind="stable")
         if together:
             assert turns.tolist() == [0, 0]
@@ -135,4 +135,4 @@ class Named:
 def test_turns_start_anew_with_every_match():
     collector = Collector(make("kuhn", matches=8), {"a": Named()}, everyone(0, 2), record=["a"])
     episodes = collector.collect(400)
-    np.testing.assert_array_equal(episodes.turn, np.repeat(episodes.seat, episodes.lengths))
+    np.testing.assert_array_equal(episodes.steps.turn, np.repeat(episodes.headers.seat, episodes.headers.lengths))

@@ -74,15 +74,15 @@ def test_a_goal_is_paid_to_the_last_decision_of_the_match_and_nothing_is_expecte
     collector = Collector(arena, {"a": Always(COAST)}, everyone(0, 2), record=["a"], cut=64)
     episodes = collector.collect(1)
     for number in range(2):
-        first, rows = int(episodes.starts[number]), int(episodes.lengths[number])
-        paid = episodes.reward[first : first + rows]
-        won = int(episodes.seat[number]) == scorer
+        first, rows = int(episodes.starts[number]), int(episodes.headers.lengths[number])
+        paid = episodes.steps.reward[first : first + rows]
+        won = int(episodes.headers.seat[number]) == scorer
         assert rows > 2
         assert paid[:-1].tolist() == [0.0] * (rows - 1)
         assert paid[-1] == (4.0 if won else -3.0)
-        assert episodes.outcome[number] == (1 if won else -1)
-        assert bool(episodes.complete[number])
-        assert episodes.last_value[number] == 0
+        assert episodes.headers.outcome[number] == (1 if won else -1)
+        assert bool(episodes.headers.complete[number])
+        assert episodes.headers.last_value[number] == 0
 
 
 def test_a_match_that_is_cut_is_valued_and_one_out_of_time_is_not():

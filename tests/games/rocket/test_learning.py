@@ -13,12 +13,12 @@ from sparring.games.rocket.net import rocket_policy
 from sparring.games.rocket.network import RocketNetwork
 from sparring.games.rocket.settings import RocketSettings
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.learn.config import validate_config
 from sparring.learn.learner import NotFinite
 from sparring.learn.ppo import Ppo, PpoSettings
-from sparring.learn.run import RunFolder
-from sparring.learn.training import Training, train
 from sparring.rollout import Collector, everyone
+from sparring.training.config import validate_config
+from sparring.training.run import RunFolder
+from sparring.training.training import Training, train
 
 QUICK = {
     "game": "rocket",

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from sparring.core import RandomPlayer, load_game
+from sparring.core import RandomPlayer, built_in, load_game
 from sparring.games.rocket.actions import action_table, describe_action, nearest_actions
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.players import RulePlayer, TowardBallPlayer, view
 from sparring.games.rocket.settings import RocketSettings
 from sparring.inference import Device
-from sparring.league import Entrant, built_in, evaluate
+from sparring.league import Entrant, evaluate
 
 
 def test_both_observations_give_the_players_the_same_view():
@@ -61,7 +61,7 @@ def test_the_better_player_wins(first, second):
 
 
 def test_the_shipped_agent_plays_and_does_not_lose_to_random():
-    assert shipped_score("random", seconds=10, matches=24).rate > 0.5
+    assert shipped_score("random", seconds=10, matches=24).win_rate > 0.5
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ from sparring.core.settings import convert
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.curriculum import RATINGS, Curriculum, elo
 from sparring.games.rocket.settings import RocketSettings
-from sparring.learn.config import load_config
-from sparring.learn.training import Training
+from sparring.training.config import load_config
+from sparring.training.training import Training
 
 TWO_STAGES = [
     {"name": "touch", "advance": {"measure": "touch_rate", "at_least": 3.0}, "starts": {"random": 1.0}},

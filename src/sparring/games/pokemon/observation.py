@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core.decisions import Array
+from sparring.core.rows import Array
 from sparring.core.spec import Field
 from sparring.games.pokemon.columns import (
     ACTIVES,

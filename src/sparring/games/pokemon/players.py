@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Answers, Decisions, Player
-from sparring.core.decisions import Array
+from sparring.core.rows import Array
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.columns import SLOTS, ActiveColumn, ActiveId, FieldColumn, PokemonColumn, PokemonId
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate

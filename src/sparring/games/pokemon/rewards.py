@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core.decisions import Array
+from sparring.core.rows import Array
 from sparring.games.pokemon.columns import TEAM, PokemonColumn, PokemonId
 from sparring.games.pokemon.settings import PokemonSettings
 

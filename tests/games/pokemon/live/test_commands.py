@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sparring.cli import main
-from sparring.learn.checkpoint import Checkpoint, save_checkpoint
+from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from tests import hex
 
 USER = ["--username", "ourbot"]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from sparring.core.decisions import Array
+from sparring.core.rows import Array
 from sparring.core.spec import Field
 from sparring.games.pokemon.columns import (
     ACTIVES,

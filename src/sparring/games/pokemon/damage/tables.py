@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sparring.core.decisions import Array
+from sparring.core.rows import Array
 from sparring.games.pokemon.damage.combatant import I, Ints, ZeroEnum
 from sparring.games.pokemon.damage.effects import Ability, Item, Kind, Type, codes
 from sparring.games.pokemon.dex import Dex, load_dex

@@ -14,9 +14,9 @@ from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
-from sparring.learn.network import check_network
 from sparring.learn.ppo import PpoSettings
 from sparring.learn.rnad import RnadSettings
+from sparring.policy.network import check_network
 
 Count = Annotated[int, Meta(ge=1)]
 NotNegative = Annotated[int, Meta(ge=0)]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sparring.games.hex import GAME
-from sparring.inference import InferenceEngine, NetworkPlayer, RemotePlayer
+from sparring.inference import InferenceEngine, NetworkPlayer
 from sparring.rollout import Collector, everyone
-
-from .serving import CPU, SETTINGS, SPEC, Watched, lstm_policy, running, source
+from sparring.serving import RemotePlayer
+from tests.serving.support import CPU, SETTINGS, SPEC, Watched, lstm_policy, running, source
 
 MATCHES = 6
 

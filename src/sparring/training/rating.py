@@ -9,11 +9,11 @@ from typing import Any
 
 from torch import nn
 
-from sparring.core import Adaptive, Game, GameSpec, Solvable, Watchable
+from sparring.core import Adaptive, Game, GameSpec, Score, Solvable, Watchable, built_in
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.league import Score, built_in, evaluate
-from sparring.learn.checkpoint import Checkpoint
-from sparring.learn.config import EvaluationSettings
+from sparring.league import evaluate
+from sparring.policy.checkpoint import Checkpoint
+from sparring.training.config import EvaluationSettings
 
 _POLICY = "main"
 

@@ -8,8 +8,8 @@ as long as requests keep coming at less than half a forward's distance, and neve
 from collections import deque
 from dataclasses import dataclass
 
-from sparring.inference.protocol import Ask, AskedRows
-from sparring.inference.sessions import Session
+from sparring.serving.protocol import Ask, AskedRows
+from sparring.serving.sessions import Session
 
 
 @dataclass(frozen=True, slots=True)

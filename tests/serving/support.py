@@ -9,9 +9,9 @@ import torch
 from sparring.core import Answers, Decisions, GameSpec
 from sparring.games.hex import GAME
 from sparring.inference import Device
-from sparring.inference.keys import ServerKey
-from sparring.inference.models import ModelSource
-from sparring.inference.server import PolicyServer, ServerSettings
+from sparring.serving.keys import ServerKey
+from sparring.serving.models import ModelSource
+from sparring.serving.server import PolicyServer, ServerSettings
 
 torch.set_num_threads(1)  # more threads than free cores make small forwards a hundred times slower
 

@@ -3,12 +3,11 @@
 import pytest
 
 from sparring.core import InputError, RandomPlayer
-from sparring.inference import RemotePlayer
-from sparring.inference.models import ModelSource
 from sparring.league import Entrant, evaluate
+from sparring.serving import RemotePlayer
+from sparring.serving.models import ModelSource
 from tests import hex
-
-from .serving import CPU, SETTINGS, SPEC, running
+from tests.serving.support import CPU, SETTINGS, SPEC, running
 
 OWN = '''
 from torch import nn

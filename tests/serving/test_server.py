@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 
 from sparring.core import Field, GameSpec, InputError, RunError
 from sparring.games.hex import GAME
-from sparring.inference import RemotePlayer, reload_model, server_status
-from sparring.inference.keys import ClientKey, check_bind, make_keys, read_client_key, read_server_key
-from sparring.inference.models import ModelSource
-from sparring.inference.protocol import PROTOCOL, Ask, Hello, Refused, RowLayout, Welcome, encode, read_server
-from sparring.inference.server import PolicyServer, ServerSettings
-from sparring.inference.statistics import prometheus_text, serve_metrics
-from sparring.learn.checkpoint import Checkpoint, save_checkpoint
-
-from .serving import CPU, SETTINGS, SPEC, lstm_policy, running, source
+from sparring.policy.checkpoint import Checkpoint, save_checkpoint
+from sparring.serving import RemotePlayer, reload_model, server_status
+from sparring.serving.keys import ClientKey, check_bind, make_keys, read_client_key, read_server_key
+from sparring.serving.models import ModelSource
+from sparring.serving.protocol import PROTOCOL, Ask, Hello, Refused, RowLayout, Welcome, encode, read_server
+from sparring.serving.server import PolicyServer, ServerSettings
+from sparring.serving.statistics import prometheus_text, serve_metrics
+from tests.serving.support import CPU, SETTINGS, SPEC, lstm_policy, running, source
 
 NETWORK = {"channels": 16, "blocks": 1, "memory": "lstm"}
 

@@ -57,10 +57,10 @@ def young(episodes: Episodes, *, version: int, most_age: int) -> Episodes:
 
     Raises `RunError` if none is left: then more matches are played at once than updates of this size can use up.
     """
-    old = episodes.match[version - episodes.version > most_age]
+    old = episodes.headers.serial[version - episodes.headers.version > most_age]
     if len(old) == 0:
         return episodes
-    kept = np.flatnonzero(~np.isin(episodes.match, old))
+    kept = np.flatnonzero(~np.isin(episodes.headers.serial, old))
     if len(kept) == 0:
         raise RunError(
             f"every episode was begun more than most_age = {most_age} updates ago; lower matches or raise it"

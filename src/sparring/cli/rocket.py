@@ -111,9 +111,9 @@ def ablate_rewards(
 ) -> None:
     """Train short runs, one with all components and one without each, and compare them."""
     from sparring.games.rocket.reward_study import compare, variants
-    from sparring.learn.config import load_config
-    from sparring.learn.run import RunFolder
-    from sparring.learn.training import train
+    from sparring.training.config import load_config
+    from sparring.training.run import RunFolder
+    from sparring.training.training import train
 
     config, _ = load_config(preset, overrides or [])
     scores = {}
@@ -122,5 +122,5 @@ def ablate_rewards(
         path = folder / name.replace(" ", "-")
         say(f"{name}: {decisions:,} decisions in {path}")
         outcome = train(changed, game, RunFolder(path), say=say)
-        scores[name] = {f"vs {rival}": score.rate for rival, score in outcome.scores.items()}
+        scores[name] = {f"vs {rival}": score.win_rate for rival, score in outcome.scores.items()}
     console.print(compare(folder, scores))

@@ -17,8 +17,8 @@ import zmq
 from numpy.typing import NDArray
 
 from sparring.core import Answers, Decisions, GameSpec, InputError, RunError
-from sparring.inference.keys import ClientKey, secure_client
-from sparring.inference.protocol import (
+from sparring.serving.keys import ClientKey, secure_client
+from sparring.serving.protocol import (
     PROTOCOL,
     Answer,
     Ask,

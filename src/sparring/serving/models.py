@@ -7,8 +7,8 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from sparring.core import GameSpec, InputError
-from sparring.learn.checkpoint import load_checkpoint, locate_checkpoint
-from sparring.learn.network import Factory, load_factory
+from sparring.policy.checkpoint import load_checkpoint, locate_checkpoint
+from sparring.policy.network import Factory, load_factory
 
 
 @dataclass

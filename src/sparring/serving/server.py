@@ -16,11 +16,11 @@ import msgspec
 import zmq
 
 from sparring.core import GameSpec, InputError
-from sparring.inference.batching import Request
 from sparring.inference.device import Device
-from sparring.inference.keys import ServerKey, check_bind, secure_server
-from sparring.inference.models import ModelSource
-from sparring.inference.protocol import (
+from sparring.serving.batching import Request
+from sparring.serving.keys import ServerKey, check_bind, secure_server
+from sparring.serving.models import ModelSource
+from sparring.serving.protocol import (
     PROTOCOL,
     Ask,
     Bye,
@@ -38,9 +38,9 @@ from sparring.inference.protocol import (
     encode,
     read_client,
 )
-from sparring.inference.served import ServedModel
-from sparring.inference.sessions import Session
-from sparring.inference.statistics import Rate
+from sparring.serving.served import ServedModel
+from sparring.serving.sessions import Session
+from sparring.serving.statistics import Rate
 
 _TICK = 1.0
 """Seconds between two rounds of housekeeping."""

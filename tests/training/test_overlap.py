@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sparring.core import RunError
-from sparring.learn.checkpoint import load_checkpoint
-from sparring.learn.config import validate_config
-from sparring.learn.overlap import young
-from sparring.learn.run import RunFolder
-from sparring.learn.training import train
+from sparring.policy.checkpoint import load_checkpoint
+from sparring.training.config import validate_config
+from sparring.training.overlap import young
+from sparring.training.run import RunFolder
+from sparring.training.training import train
 from tests import poker
 
 CONFIG = {
@@ -52,7 +52,7 @@ def test_ages_stay_within_the_bound_and_what_is_older_is_dropped_and_counted():
     seen, update = [], run.algorithm.learner.update
 
     def learn(episodes, *, progress):
-        seen.append(run.update - episodes.version)
+        seen.append(run.update - episodes.headers.version)
         return update(episodes, progress=progress)
 
     run.algorithm.learner.update = learn
@@ -67,11 +67,11 @@ def test_ages_stay_within_the_bound_and_what_is_older_is_dropped_and_counted():
 
 def test_a_match_is_kept_or_dropped_with_all_its_seats():
     episodes = poker.collect(200)
-    episodes.version[:] = 10
-    episodes.version[3] = 1
+    episodes.headers.version[:] = 10
+    episodes.headers.version[3] = 1
     kept = young(episodes, version=12, most_age=5)
     assert len(kept) == len(episodes) - 2
-    assert episodes.match[3] not in kept.match
+    assert episodes.headers.serial[3] not in kept.headers.serial
     assert young(episodes, version=12, most_age=11) is episodes
     with pytest.raises(RunError, match="every episode was begun more than most_age = 1 updates ago"):
         young(episodes, version=12, most_age=1)

@@ -14,26 +14,37 @@ import numpy as np
 import torch
 from torch import nn
 
-from sparring.core import Adaptive, Arena, Array, Episodes, Game, GameSpec, InputError, Resumable, gather
+from sparring.core import (
+    Adaptive,
+    Arena,
+    Array,
+    Episodes,
+    Game,
+    GameSpec,
+    InputError,
+    Interrupts,
+    Resumable,
+    Score,
+    Stages,
+    gather,
+)
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.league import Score, evaluate
-from sparring.learn.algorithms import Algorithm, Reporting, build_algorithm
-from sparring.learn.checkpoint import Checkpoint, load_checkpoint
-from sparring.learn.config import TrainConfig
+from sparring.league import evaluate
 from sparring.learn.diagnosis import value_calibration
-from sparring.learn.interrupts import Interrupts
 from sparring.learn.learner import NotFinite
-from sparring.learn.limits import lower_if_too_large
-from sparring.learn.network import build_network
-from sparring.learn.overlap import Ahead, young
-from sparring.learn.rating import Background, Rated, Rater
-from sparring.learn.run import ResumeState, RunFolder
 from sparring.policy import parameter_text
+from sparring.policy.checkpoint import Checkpoint, load_checkpoint
+from sparring.policy.network import build_network
 from sparring.report.metrics import Metrics
 from sparring.report.progress import ProgressLine, share_text
-from sparring.report.stages import Stages
 from sparring.rollout import Collector, WorkerArena, everyone
+from sparring.training.algorithms import Algorithm, Reporting, build_algorithm
+from sparring.training.config import TrainConfig
+from sparring.training.limits import lower_if_too_large
+from sparring.training.overlap import Ahead, young
+from sparring.training.rating import Background, Rated, Rater
+from sparring.training.run import ResumeState, RunFolder
 
 POLICY = "main"
 
@@ -137,7 +148,7 @@ class Training:
             everyone(0, self.spec.seats),
             record=[POLICY],
             segment=self.algorithm.segment,
-            cut=self.algorithm.cut,
+            truncate_after=self.algorithm.cut,
             keep_policy=self.algorithm.keep_policy,
         )
         self._ahead = Ahead(self.collector, self.algorithm.rows) if config.overlap else None
@@ -185,9 +196,8 @@ class Training:
             "decisions_per_second": (counters.decisions - before[0]) / seconds,
             "matches_per_second": (counters.matches - before[1]) / seconds,
             "mean_batch": (counters.decisions - before[0]) / max(1, counters.batches - before[2]),
-            "illegal_actions": counters.illegal,
             "failed_matches": counters.failed,
-            "policy_age": float(np.mean(self.update - 1 - episodes.version)),
+            "policy_age": float(np.mean(self.update - 1 - episodes.headers.version)),
             "too_old": too_old,
             **{f"share/{stage}": share for stage, share in self._stages.shares().items()},
             **(self.arena.report() if isinstance(self.arena, Reporting) else {}),
@@ -243,7 +253,7 @@ class Training:
 
         def rating() -> Rated:
             scores = self._rater.rate(lambda: self._copy_policy(frozen), update=update, standing=standing, pulse=pulse)
-            about = {**checkpoint.about, "win_rates": {name: score.rate for name, score in scores.items()}}
+            about = {**checkpoint.about, "win_rates": {name: score.win_rate for name, score in scores.items()}}
             return Rated(replace(checkpoint, about=about), scores)
 
         self._background.begin(rating)
@@ -252,7 +262,7 @@ class Training:
     def _noted(self, folder: RunFolder, rated: Rated) -> dict[str, float]:
         """Keeps the rated policy if it is the best, and returns its scores as metrics."""
         self.keep_best(folder, rated)
-        rates = {f"win_rate/{name}": score.rate for name, score in rated.scores.items()}
+        rates = {f"win_rate/{name}": score.win_rate for name, score in rated.scores.items()}
         return rates | {"rated_update": rated.checkpoint.version}
 
     def rate(self) -> dict[str, Score]:
@@ -301,15 +311,15 @@ class Training:
             players = [self.algorithm.player(engine, name) for name in ("new", "best")]
             score = evaluate(players[0], players[1], arena, matches=gate.matches)
             arena.close()
-            figures = {"gate": score.rate}
-            if score.rate < gate.threshold:
+            figures = {"gate": score.win_rate}
+            if score.win_rate < gate.threshold:
                 return figures
         self.engine.swap(POLICY, weights, version=self.update)
         return figures
 
     def keep_best(self, folder: RunFolder, rated: Rated) -> None:
         """Saves a rated policy as the best if its mean score is no worse than any before."""
-        rates = [score.rate for score in rated.scores.values()]
+        rates = [score.win_rate for score in rated.scores.values()]
         mean = float(np.mean(rates)) if rates else 0.0
         if mean >= self._best:
             self._best = mean
@@ -322,7 +332,7 @@ class Training:
             network=self._config.network,
             version=self.update,
             weights=(policy or self._deployed()).state_dict(),
-            about={"decisions": self.decisions, "win_rates": {name: score.rate for name, score in scores.items()}},
+            about={"decisions": self.decisions, "win_rates": {name: score.win_rate for name, score in scores.items()}},
         )
 
     def save(self, folder: RunFolder) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import InputError
-from sparring.inference.protocol import Report
+from sparring.serving.protocol import Report
 
 
 def percentiles(values: Sequence[float] | NDArray[np.float32], *shares: int) -> dict[int, float]:

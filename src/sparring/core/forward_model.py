@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core.decisions import Array
+from sparring.core.rows import Array
 
 
 class ForwardModel(Protocol):

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparring.core import Array, GameSpec, load_game
-from sparring.inference.batching import Batcher, Request
 from sparring.inference.device import Device
 from sparring.inference.engine import InferenceEngine
-from sparring.inference.models import ModelSource
-from sparring.inference.protocol import Answer, ModelReport, Refused, RowLayout, encode, misfit, write_answer
-from sparring.inference.sessions import Session, SlotPool
-from sparring.inference.statistics import ModelCounters
+from sparring.serving.batching import Batcher, Request
+from sparring.serving.models import ModelSource
+from sparring.serving.protocol import Answer, ModelReport, Refused, RowLayout, encode, misfit, write_answer
+from sparring.serving.sessions import Session, SlotPool
+from sparring.serving.statistics import ModelCounters
 
 
 class ServedModel:

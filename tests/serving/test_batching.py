@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sparring.inference.batching import Batcher, Request
-from sparring.inference.protocol import Ask
-from sparring.inference.sessions import NONE, Session, SlotPool
+from sparring.serving.batching import Batcher, Request
+from sparring.serving.protocol import Ask
+from sparring.serving.sessions import NONE, Session, SlotPool
 
 
 def session(slots=8, in_flight=1):

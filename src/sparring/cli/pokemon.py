@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from sparring.cli.app import app, console, say
-from sparring.core import InputError, RunError, load_game
+from sparring.core import InputError, RunError, load_game, wilson_interval
 
 _PASSWORD = "SPARRING_PASSWORD"
 
@@ -50,13 +50,13 @@ def ladder(
 
     All battles that wait are answered in one batch. Ctrl-C forfeits what is running and leaves.
     """
+    from sparring.core.interrupts import Interrupts
     from sparring.games.pokemon.formats import find_format
     from sparring.games.pokemon.live import Account, LiveArena, Wish, play_ladder
     from sparring.games.pokemon.live.ladder import LadderReport, save_summary
     from sparring.games.pokemon.settings import PokemonSettings
     from sparring.inference import Device
-    from sparring.league import Entrant, wilson_interval
-    from sparring.learn.interrupts import Interrupts
+    from sparring.league import Entrant
     from sparring.report.progress import ProgressLine
 
     if challenge and (accept or accept_from):
@@ -144,8 +144,8 @@ def showdown(
     throttle: Annotated[bool, typer.Option(help="Keep the limits of a public server.")] = False,
 ) -> None:
     """Start a Showdown server on this machine: for trying players out against each other, or by hand in a browser."""
+    from sparring.core.interrupts import Interrupts
     from sparring.games.pokemon.live import LocalServer
-    from sparring.learn.interrupts import Interrupts
 
     with Interrupts() as interrupts, LocalServer(port=port, config={"nothrottle": not throttle}) as server:
         print(f"Ready on {server.address}; any name may log in; Ctrl-C ends it", flush=True)

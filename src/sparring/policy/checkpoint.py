@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from sparring.core import GameSpec, InputError, load_game
 from sparring.core.files import write_folder
-from sparring.learn.network import FACTORY, Factory, build_network
+from sparring.policy.network import FACTORY, Factory, build_network
 
 FORMAT = 1
 WEIGHTS = "policy.safetensors"

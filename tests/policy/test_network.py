@@ -6,13 +6,13 @@ import sys
 import pytest
 
 from sparring.core import InputError
-from sparring.inference.models import ModelSource
 from sparring.league import Entrant
-from sparring.learn.checkpoint import load_checkpoint
-from sparring.learn.config import load_config
-from sparring.learn.network import load_factory
-from sparring.learn.run import RunFolder
-from sparring.learn.training import train
+from sparring.policy.checkpoint import load_checkpoint
+from sparring.policy.network import load_factory
+from sparring.serving.models import ModelSource
+from sparring.training.config import load_config
+from sparring.training.run import RunFolder
+from sparring.training.training import train
 
 OWN = """
 import torch

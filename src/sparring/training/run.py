@@ -27,8 +27,8 @@ from torch import Tensor
 
 from sparring.core import Array, InputError
 from sparring.core.files import cannot_write, write_file, write_folder
-from sparring.learn.checkpoint import Checkpoint, read_tensors, save_checkpoint, write_tensors
-from sparring.learn.config import TrainConfig, changed_keys, validate_config
+from sparring.policy.checkpoint import Checkpoint, read_tensors, save_checkpoint, write_tensors
+from sparring.training.config import TrainConfig, changed_keys, validate_config
 
 
 @dataclass(frozen=True)

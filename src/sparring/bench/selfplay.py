@@ -22,15 +22,15 @@ from typing import Any
 import pyarrow as pa
 import torch
 
-from sparring.core import Arena, Game, Player, RandomPlayer, RunError
-from sparring.inference import Device, InferenceEngine, NetworkPlayer, RemotePlayer, server_status
-from sparring.inference.models import ModelSource
-from sparring.inference.server import PolicyServer, ServerSettings
-from sparring.league.evaluation import wilson_interval
-from sparring.learn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from sparring.core import Arena, Game, Player, RandomPlayer, RunError, wilson_interval
+from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.policy.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from sparring.rollout import WorkerArena
 from sparring.rollout.selfplay import play_into_store
 from sparring.rollout.store import EpisodeStore, shards
+from sparring.serving import RemotePlayer, server_status
+from sparring.serving.models import ModelSource
+from sparring.serving.server import PolicyServer, ServerSettings
 
 MODEL, OPPONENT = "model", "random"
 WAYS = ("baseline", "server", "shared memory", "in process")
@@ -105,7 +105,6 @@ def run_bench(bench: Bench, *, say: Callable[[str], None]) -> dict[str, Any]:
         "checks": {
             "win rates agree within their 99% intervals": low <= high,
             "episodes have the same format": all(found == schemas["baseline"] for found in schemas.values()),
-            "no invalid action": all(way["illegal_actions"] == 0 for way in ways.values()),
             "no failed match": all(way["failed_matches"] == 0 for way in ways.values()),
         },
     }
@@ -171,7 +170,6 @@ def _run_way(bench: Bench, way: str, folder: Path) -> dict[str, Any]:
         "decisions_per_second": sum(part["decisions"] for part in parts) / seconds,
         "win_rate": rate,
         "interval": list(wilson_interval(rate, played)),
-        "illegal_actions": sum(part["illegal"] for part in parts),
         "failed_matches": sum(part["failed"] for part in parts),
         "mean_batch": sum(p["rows"] for p in parts) / max(1, sum(p["forwards"] for p in parts)),
         "cpu_seconds": sum(part["cpu_seconds"] for part in parts),
@@ -237,7 +235,6 @@ def _play_share(bench: Bench, share: _Share, line: Any) -> None:
                 "matches": played.matches,
                 "points": played.wins + 0.5 * played.draws,
                 "decisions": played.counters.decisions,
-                "illegal": played.counters.illegal,
                 "failed": played.counters.failed,
                 "rows": engine.counters.rows if engine else 0,
                 "forwards": engine.counters.forwards if engine else 0,

@@ -1,0 +1,1 @@
+"""What this machine does: measurements a user can run."""

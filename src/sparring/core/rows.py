@@ -1,0 +1,116 @@
+"""Rows as a struct of arrays: the one shape that batches, logs, shared memory and files are made of.
+
+A subclass is a frozen dataclass. Each field is an array, a named group of arrays (a mapping), or None where the
+rows do not have it; all arrays have the same number of rows. What can be done with rows is written here once:
+
+    part = decisions.take(rows)              # a slice gives views, an index array gives copies
+    log.write(slice(0, 3), part)             # copies into arrays that are already there
+    both = Decisions.join([part, other])
+    Decisions.from_columns(both.columns())   # flat names, as in "observation/board", and back
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+T = TypeVar("T")
+Index = NDArray[np.integer] | slice
+
+_SEPARATOR = "/"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The base of every struct of arrays."""
+
+    def __len__(self) -> int:
+        for value in self._values():
+            if isinstance(value, Mapping):
+                value = next(iter(value.values()), None)
+            if value is not None:
+                return len(value)
+        return 0
+
+    def columns(self) -> dict[str, Array]:
+        """The arrays by flat name, `field` or `field/key` for a group; what the rows do not have is left out."""
+        columns: dict[str, Array] = {}
+        for name, value in zip(self.__dataclass_fields__, self._values(), strict=True):
+            if isinstance(value, Mapping):
+                for key, array in value.items():
+                    columns[f"{name}{_SEPARATOR}{key}"] = array
+            elif value is not None:
+                columns[name] = value
+        return columns
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Array]) -> Self:
+        """Rows of the arrays that `columns` named; names that are no field of these rows are passed over."""
+        values: dict[str, Any] = {}
+        for name, array in columns.items():
+            field, grouped, key = name.partition(_SEPARATOR)
+            if field not in cls.__dataclass_fields__:
+                continue
+            if grouped:
+                values.setdefault(field, {})[key] = array
+            else:
+                values[field] = array
+        return cls(**values)
+
+    def take(self, rows: Index) -> Self:
+        """Only `rows`, in that order: views for a slice, copies for an index array."""
+        return type(self)(*(_each(value, lambda array: array[rows]) for value in self._values()))
+
+    def write(self, at: Index, rows: Self) -> None:
+        """Copies `rows` over those at `at`. Columns that `rows` does not have become 0."""
+        for mine, theirs in zip(self._values(), rows._values(), strict=True):
+            if isinstance(mine, Mapping):
+                for key, array in mine.items():
+                    array[at] = 0 if theirs is None else theirs[key]
+            elif mine is not None:
+                mine[at] = 0 if theirs is None else theirs
+
+    def empty(self, rows: int) -> Self:
+        """Room for `rows` rows with the same columns; what is in them is undefined until it is written."""
+        return type(self)(
+            *(_each(value, lambda array: np.empty((rows, *array.shape[1:]), array.dtype)) for value in self._values())
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[Self], *, out: Self | None = None) -> Self:
+        """The rows of all `parts` (at least one) in order, copied into the first rows of `out` if it is given."""
+        if len(parts) == 1 and out is None:
+            return parts[0]
+        whole = parts[0].empty(sum(map(len, parts))) if out is None else out.take(slice(sum(map(len, parts))))
+        start = 0
+        for part in parts:
+            whole.write(slice(start, start := start + len(part)), part)
+        return whole
+
+    def _values(self) -> list[Any]:
+        return [getattr(self, name) for name in self.__dataclass_fields__]
+
+
+def _each(value: Any, change: Any) -> Any:
+    """`value` with every array of it changed."""
+    if isinstance(value, Mapping):
+        return {key: change(array) for key, array in value.items()}
+    return None if value is None else change(value)
+
+
+def flatten(groups: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
+    """Named groups as one mapping: `{"log": {"action": a}}` becomes `{"log/action": a}`."""
+    return {f"{group}{_SEPARATOR}{name}": value for group, values in groups.items() for name, value in values.items()}
+
+
+def nested(flat: Mapping[str, T]) -> dict[str, dict[str, T]]:
+    """What `flatten` made flat, by group; names outside any group are left out."""
+    groups: dict[str, dict[str, T]] = {}
+    for name, value in flat.items():
+        group, grouped, rest = name.partition(_SEPARATOR)
+        if grouped:
+            groups.setdefault(group, {})[rest] = value
+    return groups

@@ -1,0 +1,43 @@
+"""Scores: how one player did against another, and how sure we can be of it."""
+
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+
+
+@dataclass(frozen=True)
+class Score:
+    """Wins, draws and losses of one player against another."""
+
+    wins: int
+    draws: int
+    losses: int
+    failed: int = 0
+    """Matches that broke off; they count for nothing."""
+    decisions_per_match: float = 0.0
+
+    @property
+    def matches(self) -> int:
+        """Matches that count."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def win_rate(self) -> float:
+        """Points per match: a win is 1, a draw a half."""
+        return (self.wins + 0.5 * self.draws) / self.matches if self.matches else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% confidence interval of the win rate."""
+        return wilson_interval(self.win_rate, self.matches)
+
+
+def wilson_interval(win_rate: float, matches: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval: it stays inside [0, 1] and is honest near both ends."""
+    if matches == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    middle = win_rate + z * z / (2 * matches)
+    spread = z * sqrt(win_rate * (1 - win_rate) / matches + z * z / (4 * matches * matches))
+    scale = 1 + z * z / matches
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
