@@ -105,7 +105,7 @@ def test_rlgym_observation_equals_rlgyms_own_on_a_thousand_states():
             errors.append(float(np.abs(out["flat"][0] - expected).max()))
     assert len(errors) >= 1000
     # CPUs round differently, and a bounce magnifies it: most states are equal, none is far off
-    assert np.mean(np.array(errors) < 1e-5) > 0.95
+    assert np.mean(np.array(errors) < 1e-5) > 0.9
     assert max(errors) < 0.01
 
 
