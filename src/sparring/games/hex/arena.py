@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Array, Decisions, Field, GameSpec, IllegalAction, Results
-from sparring.games.hex.rules import OUT, Rows, Rules, Slots, accept, begin, collect, is_legal, step
+from sparring.games.hex.rules import OUT, Rows, Rules, Slots, answer, begin, collect, is_legal
 from sparring.games.hex.settings import HexSettings
 
 
 def hex_spec(settings: HexSettings) -> GameSpec:
-    """What rows look like: `planes` are the stones of the mover, who connects top and bottom, and those of the other."""
+    """What rows look like: `planes` are the stones of the mover, who connects top and bottom, and of the other."""
     size = settings.size
     return GameSpec(
         game="hex",
@@ -55,7 +55,7 @@ class HexArena:
     def wait(self) -> tuple[Decisions, Results]:
         """The row of every slot that is ready, and the matches that ended since the last call."""
         rows = self._rows
-        k = collect(self._slots, self._rules, self._buffers)
+        k = collect(self._slots, self._rules.opening, self._buffers)
         results = self._take_results()
         if k == self.matches:
             return rows, results
@@ -80,10 +80,9 @@ class HexArena:
         match = np.ascontiguousarray(decisions.match)
         seat = np.ascontiguousarray(decisions.seat)
         action = np.ascontiguousarray(actions, np.intp)
-        refused = accept(self._slots, match, seat, action)
+        refused = answer(self._slots, self._rules, match, seat, action)
         if refused >= 0:
             raise self._refusal(int(match[refused]), int(seat[refused]), int(action[refused]))
-        step(self._slots, self._rules, match, action)
 
     def close(self) -> None:
         """Nothing is held but memory."""

@@ -296,7 +296,7 @@ def begin(slots: Slots, rules: Rules) -> None:
 
 
 @njit(cache=True, nogil=True)
-def collect(slots: Slots, rules: Rules, rows: Rows) -> int:
+def collect(slots: Slots, opening: int, rows: Rows) -> int:
     """Writes a row for every slot that is ready and marks the slot as out; returns the number of rows."""
     k = 0
     for match in range(len(slots.state)):
@@ -304,11 +304,20 @@ def collect(slots: Slots, rules: Rules, rows: Rows) -> int:
             slots.status[match] = OUT
             rows.match[k] = match
             rows.seat[k] = slots.seat[match]
-            rows.first[k] = slots.moves[match] < rules.opening + 2
+            rows.first[k] = slots.moves[match] < opening + 2
             show_planes(slots.state[match], rows.planes[k])
             show_legal(slots.state[match], rows.legal[k])
             k += 1
     return k
+
+
+@njit(cache=True, nogil=True)
+def answer(slots: Slots, rules: Rules, row_match: Any, row_seat: Any, action: Any) -> int:
+    """Plays `action: intp[k]` for k rows and returns -1; if one is refused, plays none and returns its row."""
+    refused = accept(slots, row_match, row_seat, action)
+    if refused < 0:
+        step(slots, rules, row_match, action)
+    return refused
 
 
 @njit(cache=True, nogil=True)
