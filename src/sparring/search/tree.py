@@ -73,8 +73,8 @@ class Leaves(NamedTuple):
 
     @classmethod
     def empty(cls, trees: int) -> "Leaves":
-        """One row for each of `trees` trees."""
-        return cls(*(np.full(trees, -1, np.int32) for _ in range(3)))
+        """One row for each of `trees` trees, to be written by a descent."""
+        return cls(np.empty(trees, np.int32), np.empty(trees, np.int32), np.empty(trees, np.int32))
 
 
 class Positions(NamedTuple):
