@@ -80,7 +80,10 @@ def test_temperature_varies_the_first_moves_and_nothing_else():
         return collector.collect(200).take(np.arange(30))
 
     plain = moves()
-    assert len({tuple(plain.steps.action[s : s + n]) for s, n in zip(plain.starts, plain.headers.lengths, strict=True)}) <= 2
+    assert (
+        len({tuple(plain.steps.action[s : s + n]) for s, n in zip(plain.starts, plain.headers.lengths, strict=True)})
+        <= 2
+    )
     heated = moves(temperature=1.0, temperature_moves=1)
     assert len(set(heated.steps.action[heated.starts].tolist())) > 4
 
