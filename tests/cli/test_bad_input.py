@@ -67,21 +67,28 @@ def test_what_cannot_be_used_is_named(tmp_path, refused, arguments, words):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_corrupt_checkpoint(checkpoint, refused):
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_corrupt_checkpoint(checkpoint, refused, checked):
     weights = checkpoint / "policy.safetensors"
     weights.write_bytes(weights.read_bytes()[:100])
-    refused(["evaluate", checkpoint, "random"], "corrupt checkpoint", "policy.safetensors")
+    if not checked:
+        (checkpoint / "SHA256SUMS").unlink()
+    refused(["evaluate", checkpoint, "random"], "damaged" if checked else "corrupt checkpoint", "policy.safetensors")
 
 
-def test_a_checkpoint_with_damaged_json(checkpoint, refused):
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_checkpoint_with_damaged_json(checkpoint, refused, checked):
     (checkpoint / "policy.json").write_text("{")
-    refused(["evaluate", checkpoint, "random"], "corrupt checkpoint", "policy.json")
+    if not checked:
+        (checkpoint / "SHA256SUMS").unlink()
+    refused(["evaluate", checkpoint, "random"], "damaged" if checked else "corrupt checkpoint", "policy.json")
 
 
 def test_a_checkpoint_of_another_game(checkpoint, refused):
     about = json.loads((checkpoint / "policy.json").read_text())
     about["spec"]["game"] = "go"
     (checkpoint / "policy.json").write_text(json.dumps(about))
+    (checkpoint / "SHA256SUMS").unlink()
     refused(["evaluate", checkpoint, "random", "--game", "hex"], "go cannot play hex")
 
 

@@ -65,9 +65,9 @@ def until(condition, process, seconds=200):
 
 def assert_whole(folder, games, spec=None):
     """Exactly `games` matches, each there once, each with both seats, alternating actions of two complete episodes."""
-    store = EpisodeStore(folder, spec or small.spec(4))
-    assert store.matches == games
-    parts = list(store)
+    with EpisodeStore(folder, spec or small.spec(4)) as store:
+        assert store.matches == games
+        parts = list(store)
     assert np.concatenate([np.unique(part.headers.serial) for part in parts]).tolist() == list(range(games))
     for part in parts:
         assert part.headers.complete.all()

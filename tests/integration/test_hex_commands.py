@@ -42,12 +42,14 @@ def test_killed_self_play_goes_on_at_the_count_on_disk(checkpoint, tmp_path):
         time.sleep(0.05)
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
-    held = EpisodeStore(folder, small.spec(4)).matches
+    with EpisodeStore(folder, small.spec(4)) as store:
+        held = store.matches
     kept = [path.read_bytes() for path in shards(folder)]
     assert held >= 80
     done = subprocess.run(selfplay(checkpoint, folder, held + 70), capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr
     store = EpisodeStore(folder, small.spec(4))
+    store.close()
     assert store.matches == held + 70
     assert [path.read_bytes() for path in shards(folder)[: len(kept)]] == kept
     parts = list(store)

@@ -83,6 +83,7 @@ def test_a_checkpoint_never_has_code_imported(trained, own_code):
     data = json.loads(about.read_text())
     data["network"] = {"factory": "own_trap:build"}
     about.write_text(json.dumps(data))
+    (about.parent / "SHA256SUMS").unlink()
     with pytest.raises(InputError, match="code of your own: name it"):
         load_checkpoint(about.parent).policy(load_checkpoint(about.parent).spec)
     assert "own_trap" not in sys.modules

@@ -51,8 +51,8 @@ def test_a_shard_says_what_it_is_to_any_arrow_reader(tmp_path: Path) -> None:
 
 def test_a_second_opening_goes_on_at_the_count_on_disk(tmp_path: Path) -> None:
     first, second = played(100), played(150, seed=5)
-    before = EpisodeStore(tmp_path, first.spec)
-    before.append(first)
+    with EpisodeStore(tmp_path, first.spec) as before:
+        before.append(first)
     after = EpisodeStore(tmp_path, first.spec)
     assert (after.matches, after.episodes, after.rows) == (before.matches, before.episodes, before.rows)
     after.append(second)
@@ -62,18 +62,20 @@ def test_a_second_opening_goes_on_at_the_count_on_disk(tmp_path: Path) -> None:
 
 
 def test_other_games_and_other_writers_are_refused(tmp_path: Path) -> None:
-    store = EpisodeStore(tmp_path, played(50).spec)
-    store.append(played(50))
+    with EpisodeStore(tmp_path, played(50).spec) as store:
+        store.append(played(50))
+        with pytest.raises(InputError, match=r"another process writes episodes there"):
+            EpisodeStore(tmp_path, store.spec)
+    with pytest.raises(ValueError, match="has been closed"):
+        store.append(played(50))
     with pytest.raises(InputError, match=r"holds episodes of hex .*'size': 4.* not of hex .*'size': 5"):
         EpisodeStore(tmp_path, played(50, size=5).spec)
-    late = EpisodeStore(tmp_path, store.spec)
-    store.append(played(50))
-    with pytest.raises(InputError, match="appeared meanwhile"):
-        late.append(played(50))
+    EpisodeStore(tmp_path, store.spec).close()
 
 
 def test_damaged_files_are_named(tmp_path: Path) -> None:
-    path = EpisodeStore(tmp_path, played(50).spec).append(played(50))
+    with EpisodeStore(tmp_path, played(50).spec) as store:
+        path = store.append(played(50))
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(InputError, match=str(path)):
         EpisodeStore(tmp_path, played(50).spec)

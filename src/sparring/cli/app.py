@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from sparring.core import InputError, RunError
+from sparring.core.output import outlive_readers
 
 app = typer.Typer(
     name="sparring",
@@ -20,14 +21,13 @@ console = Console()
 
 def main() -> None:
     """Runs the command line: bad input is one line and exit code 2, a failed run one line and exit code 1."""
+    outlive_readers()
     try:
         app()
     except InputError as error:
         _fail(str(error), 2)
     except RunError as error:
         _fail(str(error), 1)
-    except BrokenPipeError:
-        sys.exit(1)
 
 
 def say(text: str) -> None:

@@ -60,6 +60,7 @@ def selfplay(
     """
     import torch
 
+    from sparring.core.files import write_file
     from sparring.core.interrupts import Interrupts
     from sparring.league import Entrant
     from sparring.report.progress import ProgressLine
@@ -88,6 +89,7 @@ def selfplay(
     if server and simulations:
         raise InputError("--simulations: a policy server answers with the network alone")
     store = EpisodeStore(save, spec, about={"models": names, "simulations": simulations})
+    context.call_on_close(store.close)
     if store.matches >= games:
         say(f"{save} holds {store.matches:,} matches already")
         return
@@ -124,7 +126,7 @@ def selfplay(
     finally:
         arena.close()
     summary = _summary(played, players, seconds=monotonic() - started, stored=store.matches)
-    (save / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    write_file(save / "summary.json", (json.dumps(summary, indent=2) + "\n").encode())
     say(f"{save}: {store.matches:,} matches, {store.rows:,} decisions in {store.episodes:,} episodes")
     if "win_rate" in summary:
         low, high = summary["interval"]

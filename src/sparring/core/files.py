@@ -1,42 +1,117 @@
-"""Writes that must last: whole or not at all, whatever happens in between."""
+"""Writes that must last: whole or not at all, whatever happens in between.
 
+Everything is written under a temporary name first and then renamed. A process that is killed leaves at most temporary
+files, which whoever locks the folder next removes with `sweep`.
+"""
+
+import ctypes
+import errno
+import fcntl
 import os
+import re
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from sparring.core.errors import InputError
 
+_LEFTOVER = re.compile(r"\.(?P<name>.+)\.\d+\.(?P<kind>new|old)")
+_AT_WORKING_FOLDER = -100
+_EXCHANGE = 2
 
-def write_file(path: Path, content: bytes) -> None:
+
+def write_file(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     """Replaces `path` by `content` atomically; raises `InputError` if the disk is full or the place unwritable."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = _beside(path, "new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(temporary, content)
+        _write(temporary, content, mode)
         temporary.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
 
 
 def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
-    """Makes folder `path` with `files` in one step: it is there with everything in it, or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Makes folder `path` with `files` in one step: before it the old folder is there whole, after it the new one."""
+    temporary = _beside(path, "new")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         for name, content in files.items():
-            _write(temporary / name, content)
-        _sync_folder(temporary)
-        if path.exists():
-            shutil.rmtree(path)
-        temporary.rename(path)
-        _sync_folder(path.parent)
+            _write(temporary / name, content, 0o666)
+        sync_folder(temporary)
+        replace_folder(temporary, path)
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise cannot_write(path, error) from error
+
+
+def replace_folder(temporary: Path, path: Path) -> None:
+    """Puts folder `temporary` in the place of `path`, and removes what was there."""
+    if not path.exists():
+        temporary.rename(path)
+        sync_folder(path.parent)
+        return
+    if _exchange(temporary, path):
+        sync_folder(path.parent)
+        shutil.rmtree(temporary)
+        return
+    aside = _beside(path, "old")  # `sweep` puts it back if nothing follows
+    path.rename(aside)
+    temporary.rename(path)
+    sync_folder(path.parent)
+    shutil.rmtree(aside)
+
+
+def remove_folder(path: Path) -> None:
+    """Removes folder `path` in one step: nobody ever finds half of it."""
+    aside = _beside(path, "new")
+    path.rename(aside)
+    shutil.rmtree(aside)
+
+
+def sweep(folder: Path) -> None:
+    """Clears `folder` of what killed writers left there; only for whoever holds its lock."""
+    for path in list(folder.iterdir()) if folder.is_dir() else []:
+        found = _LEFTOVER.fullmatch(path.name)
+        if found is None:
+            continue
+        if found["kind"] == "old" and not (folder / found["name"]).exists():
+            path.rename(folder / found["name"])
+        elif path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether `sweep` would take care of `path`."""
+    return _LEFTOVER.fullmatch(path.name) is not None
+
+
+def lock_folder(path: Path, *, busy: str) -> int:
+    """Locks folder `path`, made if need be, until the returned handle is closed or the process ends.
+
+    Raises `InputError` with `busy` if another process, or another handle of this one, holds the lock.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        if isinstance(error, BlockingIOError):
+            raise InputError(busy) from None
+        raise InputError(
+            f"{path}: cannot be locked ({error.strerror}); choose a folder on another file system"
+        ) from error
+    return handle
 
 
 def cannot_write(path: Path, error: OSError) -> InputError:
@@ -44,16 +119,36 @@ def cannot_write(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot write {path}: {error.strerror or error}")
 
 
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Makes renames in folder `path` last through a power failure."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _beside(path: Path, kind: str) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.{kind}")
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swaps two names in one step; False where the system cannot."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return False
+    sys.audit("os.rename", str(one), str(other), -1, -1)
+    here = _AT_WORKING_FOLDER
+    if call(here, os.fsencode(one), here, os.fsencode(other), ctypes.c_uint(_EXCHANGE)) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS):
+        return False
+    raise OSError(number, os.strerror(number), str(other))

@@ -1,19 +1,23 @@
-"""Ctrl-C and SIGTERM as a polite request: finish the update, save, leave. A second one leaves at once."""
+"""Ctrl-C, SIGTERM and SIGHUP as a polite request: finish the update, save, leave. A second one leaves at once."""
 
 import signal
 from types import FrameType
 
 
 class Interrupts:
-    """While entered, notes the first signal and lets the second through as `KeyboardInterrupt`."""
+    """While entered, notes the first signal and lets the second through as `KeyboardInterrupt`.
+
+    A terminal that closes may send SIGHUP more than once, so it never counts as the second. Under nohup it is ignored.
+    """
 
     def __init__(self) -> None:
         self.asked = False
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "Interrupts":
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._note)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._note)
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -21,6 +25,6 @@ class Interrupts:
             signal.signal(number, handler)  # type: ignore[arg-type]
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.asked and number != signal.SIGHUP:
             raise KeyboardInterrupt
         self.asked = True

@@ -1,4 +1,7 @@
-"""Checkpoints: weights as safetensors, everything else as JSON. No pickle, so loading one runs no code."""
+"""Checkpoints: weights as safetensors, everything else as JSON. No pickle, so loading one runs no code.
+
+Checksums of both files lie beside them; a checkpoint of an earlier version, which has none, is read without.
+"""
 
 import json
 from collections.abc import Mapping
@@ -13,6 +16,7 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
 from sparring.core import GameSpec, InputError, load_game
+from sparring.core.checksums import read_checked, with_checksums
 from sparring.core.files import write_folder
 from sparring.policy.network import FACTORY, Factory, build_network
 
@@ -63,42 +67,45 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
         "version": checkpoint.version,
         "about": dict(checkpoint.about),
     }
-    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.weights.items()}
-    write_folder(folder, {WEIGHTS: save_tensors(weights), ABOUT: (json.dumps(about, indent=2) + "\n").encode()})
+    files = {WEIGHTS: tensor_bytes(checkpoint.weights), ABOUT: (json.dumps(about, indent=2) + "\n").encode()}
+    write_folder(folder, with_checksums(files))
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
-    """The checkpoint in folder `path`, or the best (else newest) one of a run folder."""
+    """The checkpoint in folder `path`, or the best (else newest) one of a run folder; raises `InputError`."""
     folder = locate_checkpoint(path)
+    files = read_checked(folder, [ABOUT, WEIGHTS])
     try:
-        data = json.loads((folder / ABOUT).read_bytes())
+        data = json.loads(files[ABOUT])
         if data.get("format") != FORMAT:
             raise InputError(f"{folder}: checkpoint format {data.get('format')}; this version reads {FORMAT}")
-        return Checkpoint(
+        checkpoint = Checkpoint(
             spec=GameSpec.from_json(data["spec"]),
-            network=data["network"],
+            network=dict(data["network"]),
             version=int(data["version"]),
-            weights=read_tensors(folder / WEIGHTS),
-            about=data["about"],
+            weights=parse_tensors(files[WEIGHTS], where=f"{folder}: corrupt checkpoint ({WEIGHTS})"),
+            about=dict(data["about"]),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(f"{folder}: corrupt checkpoint ({ABOUT}: {error})") from error
+    for name, tensor in checkpoint.weights.items():
+        if tensor.isnan().any():
+            raise InputError(f"{folder}: {name} in {WEIGHTS} holds NaN; take an earlier checkpoint")
+    return checkpoint
 
 
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file; raises `InputError` if it is missing or damaged."""
-    try:
-        tensors: dict[str, Tensor] = load_tensors(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except SafetensorError as error:
-        raise InputError(f"{path.parent}: corrupt checkpoint ({path.name}: {error})") from error
-    return tensors
-
-
-def write_tensors(tensors: Mapping[str, Tensor]) -> bytes:
-    """Safetensors bytes of `tensors`."""
+def tensor_bytes(tensors: Mapping[str, Tensor]) -> bytes:
+    """`tensors` as safetensors."""
     return bytes(save_tensors({name: torch.as_tensor(t).detach().cpu().contiguous() for name, t in tensors.items()}))
+
+
+def parse_tensors(content: bytes, *, where: str) -> dict[str, Tensor]:
+    """The tensors of safetensors bytes; raises `InputError`, beginning with `where`, if they are damaged."""
+    try:
+        tensors: dict[str, Tensor] = load_tensors(content)
+    except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OverflowError) as error:
+        raise InputError(f"{where}: {error}") from error
+    return tensors
 
 
 def locate_checkpoint(path: Path) -> Path:

@@ -3,8 +3,8 @@
     network: {width: 96, layers: 2}                   the game's network
     network: {factory: my_agents.mine:build}          whatever `build(spec)` returns
 
-A factory is imported only where the user names it: in a preset, on the command line. A checkpoint keeps the name for
-people to read, and is never a reason to import anything.
+A factory is imported only where the user names it: in a preset, on the command line. A checkpoint or run folder keeps
+the name for people to read, and is never a reason to import anything.
 """
 
 import importlib
@@ -49,7 +49,7 @@ def load_factory(text: str) -> Factory:
     """The callable that `package.module:function` names, importable from here or the present folder."""
     module, _, attribute = text.partition(":")
     if "" not in sys.path:
-        sys.path.insert(0, "")
+        sys.path.append("")  # last: files of the present folder hide no installed module
     try:
         factory: Factory = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:

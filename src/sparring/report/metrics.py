@@ -39,7 +39,9 @@ class Metrics:
 
 
 def _update(line: bytes) -> float:
-    """The update a line belongs to; infinity for a line cut short by a crash."""
+    """The update a line belongs to; infinity for a line cut short by a crash, be it by its last character."""
+    if not line.endswith(b"\n"):
+        return float("inf")
     try:
         return float(json.loads(line)["update"])
     except (ValueError, KeyError, TypeError):

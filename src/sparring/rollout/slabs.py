@@ -2,17 +2,23 @@
 
 One block of memory holds every column for all groups of matches, end to end; a group of m matches has room for
 m * seats rows and m results. Parent and workers see the same numpy arrays.
+
+The block has no name, only open files: it is gone with the last process that uses it, however that one ended.
 """
 
+import mmap
+import os
+import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from multiprocessing.shared_memory import SharedMemory
+from multiprocessing.reduction import DupFd
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, Decisions, GameSpec, Results
+from sparring.core import Array, Decisions, GameSpec, InputError, Results
 from sparring.core.rows import flatten, nested
 
 _ALIGN = 64
@@ -44,13 +50,53 @@ def make_groups(*, matches: int, seats: int, workers: int, each: int) -> list[Gr
     ]
 
 
+class Block:
+    """A piece of memory that is handed to worker processes as they are started."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._file = _nameless_file()
+        try:
+            os.posix_fallocate(self._file, 0, size)  # all of it now: memory that runs out later would be a crash
+        except OSError as error:
+            os.close(self._file)
+            raise InputError(
+                f"{size / 2**20:,.0f} MiB of memory to share with workers cannot be had ({error.strerror}); "
+                "lower the number of matches"
+            ) from error
+        self.memory = mmap.mmap(self._file, size)
+
+    def __getstate__(self) -> tuple[int, Any]:
+        return self.size, DupFd(self._file)  # works only while multiprocessing starts a process
+
+    def __setstate__(self, state: tuple[int, Any]) -> None:
+        self.size, file = state
+        self._file = file.detach()
+        self.memory = mmap.mmap(self._file, self.size)
+
+    def close(self) -> None:
+        """Lets go of the memory; may be called twice."""
+        with suppress(BufferError):  # somebody still holds rows of the last wait; the memory goes with them
+            self.memory.close()
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _nameless_file() -> int:
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("sparring")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
 class Slabs:
     """`matches * seats` rows with their actions, and `matches` results, in one block of shared memory.
 
-    With a `name` it opens the block that another process made.
+    With a `block` it opens the one that another process made.
     """
 
-    def __init__(self, spec: GameSpec, matches: int, *, name: str | None = None) -> None:
+    def __init__(self, spec: GameSpec, matches: int, *, block: Block | None = None) -> None:
         rows = matches * spec.seats
         kinds = {
             "decisions": Decisions.none(spec).empty(rows).columns(),
@@ -59,22 +105,16 @@ class Slabs:
         }
         columns = flatten(kinds)
         sizes = {key: -(-array.nbytes // _ALIGN) * _ALIGN for key, array in columns.items()}
-        self._owner = name is None
-        self._memory = SharedMemory(name, create=self._owner, size=sum(sizes.values()) if self._owner else 0)
+        self.block = block or Block(sum(sizes.values()))
         shared: dict[str, Array] = {}
         at = 0
         for key, array in columns.items():
-            shared[key] = np.ndarray(array.shape, array.dtype, self._memory.buf, at)
+            shared[key] = np.ndarray(array.shape, array.dtype, self.block.memory, at)
             at += sizes[key]
         parts = nested(shared)
         self.decisions: Decisions = Decisions.from_columns(parts["decisions"])
         self.results: Results = Results.from_columns(parts["results"])
         self.action: NDArray[np.int32] = parts["answers"]["action"]
-
-    @property
-    def name(self) -> str:
-        """By which another process opens the block."""
-        return self._memory.name
 
     def write(self, group: Group, decisions: Decisions, results: Results) -> None:
         """Copies what a group's arena says into the group's part; matches get their numbers in the whole arena."""
@@ -86,10 +126,7 @@ class Slabs:
         self.results.match[ended] += group.matches.start
 
     def close(self) -> None:
-        """Lets go of the block; its maker also removes it. Arrays into it must not be used any more."""
-        del self.decisions, self.results, self.action
-        with suppress(BufferError):  # somebody still holds rows of the last wait; the memory goes with them
-            self._memory.close()
-        if self._owner:
-            self._owner = False
-            self._memory.unlink()
+        """Lets go of the block, whose arrays must not be used any more; may be called twice."""
+        for name in ("decisions", "results", "action"):
+            self.__dict__.pop(name, None)
+        self.block.close()

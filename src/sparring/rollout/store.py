@@ -3,12 +3,18 @@
 Each shard is one Arrow IPC file with a row per episode; what happened in an episode is in list columns, so any
 Arrow reader can open it. The game's spec and the counts are in the schema's metadata, the players' names and
 the versions of their weights in columns. A shard is written whole or not at all, and holds whole matches.
+
+A shard carries its own checksum, in the schema's metadata. It is verified before Arrow sees a byte of the file, and
+what Arrow then finds is validated in full, so that a damaged shard is one `InputError` and never wrong data.
 """
 
+import hashlib
 import io
 import json
+import os
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -17,13 +23,24 @@ import numpy as np
 import pyarrow as pa
 
 from sparring.core import Array, Episodes, GameSpec, Headers, InputError, Steps
-from sparring.core.files import cannot_write, write_file
+from sparring.core.files import cannot_write, lock_folder, sweep, write_file
 
-FORMAT = 2
+FORMAT = 3
 SUFFIX = ".arrow"
 _KEY = b"sparring"
-_HEADERS = tuple(field.name for field in fields(Headers) if field.name not in ("lengths", "player"))
+_HEADERS = {
+    "serial": pa.int64(),
+    "seat": pa.int32(),
+    "version": pa.int32(),
+    "outcome": pa.float32(),
+    "complete": pa.bool_(),
+    "last_value": pa.float32(),
+}
 """Stored as they are; lengths are in the list columns, players are stored by name."""
+_CHECKSUM = b"sparring.checksum"
+_SEAL = re.compile(rb"sparring-shard-sha256=([0-9a-f]{64})")
+_BLANK = b"sparring-shard-sha256=" + b"0" * 64
+"""What stands in the place of the checksum while it is computed."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +48,7 @@ class ShardInfo:
     """What a shard's metadata says."""
 
     spec: GameSpec
+    players: tuple[str, ...]
     matches: int
     episodes: int
     rows: int
@@ -39,37 +57,54 @@ class ShardInfo:
 
 
 class EpisodeStore:
-    """A folder of shards, numbered in the order they were written, by one writer at a time.
+    """A folder of shards, numbered in the order they were written; from opening to `close` nobody else can open it.
 
-    Opening a folder counts what is there, so that a writer that was killed goes on at the count on disk.
+    Opening a folder verifies and counts what is there, so that a writer that was killed goes on at the count on disk.
     """
 
     def __init__(self, path: Path, spec: GameSpec, *, about: Mapping[str, Any] | None = None) -> None:
         self.path = path
         self.spec = spec
         self._about = dict(about or {})
+        self._lock: int | None = lock_folder(
+            path, busy=f"{path}: another process writes episodes there; wait, or choose another folder"
+        )
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            for left in path.glob(f".*{SUFFIX}.*.tmp"):
-                left.unlink()
+            sweep(path)
+            infos = [shard_info(shard) for shard in shards(path)]
+            for info in infos:
+                if info.spec != spec:
+                    was, now = dict(info.spec.settings), dict(spec.settings)
+                    raise InputError(f"{path} holds episodes of {info.spec.game} {was}, not of {spec.game} {now}")
         except OSError as error:
+            self.close()
             raise cannot_write(path, error) from error
-        infos = [shard_info(shard) for shard in shards(path)]
-        for info in infos:
-            if info.spec != spec:
-                was, now = dict(info.spec.settings), dict(spec.settings)
-                raise InputError(f"{path} holds episodes of {info.spec.game} {was}, not of {spec.game} {now}")
+        except InputError:
+            self.close()
+            raise
         self.matches = sum(info.matches for info in infos)
         self.episodes = sum(info.episodes for info in infos)
         self.rows = sum(info.rows for info in infos)
         self._next = int(shards(path)[-1].stem) + 1 if infos else 0
 
+    def __enter__(self) -> "EpisodeStore":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets others open the folder; may be called twice."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
     def append(self, episodes: Episodes) -> Path:
         """Writes `episodes` as the next shard; their matches are numbered on from those on disk."""
+        if self._lock is None:
+            raise ValueError(f"{self.path}: this store has been closed")
         _, numbered = np.unique(episodes.headers.serial, return_inverse=True)
         path = self.path / f"{self._next:08d}{SUFFIX}"
-        if path.exists():
-            raise InputError(f"{path} appeared meanwhile: does another process write to this folder?")
         serial = self.matches + numbered.astype(np.int64).reshape(-1)
         renumbered = replace(episodes, headers=replace(episodes.headers, serial=serial))
         write_file(path, shard_bytes(renumbered, about=self._about))
@@ -91,14 +126,8 @@ def shards(path: Path) -> list[Path]:
 
 
 def shard_info(path: Path) -> ShardInfo:
-    """What the shard at `path` holds, without reading its rows."""
-    try:
-        with pa.memory_map(str(path)) as file:
-            return _info(pa.ipc.open_file(file).schema, path)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error}") from error
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{path}: not an Arrow file ({error})") from error
+    """What the shard at `path` says it holds; raises `InputError` if it is damaged."""
+    return _open(path)[0]
 
 
 def shard_bytes(episodes: Episodes, *, about: Mapping[str, Any]) -> bytes:
@@ -119,31 +148,67 @@ def shard_bytes(episodes: Episodes, *, about: Mapping[str, Any]) -> bytes:
         "rows": episodes.rows,
         "about": dict(about),
     }
-    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(meta).encode()})
+    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(meta).encode(), _CHECKSUM: _BLANK})
     sink = io.BytesIO()
     with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
-    return sink.getvalue()
+    blank = sink.getvalue()
+    return blank.replace(_BLANK, b"sparring-shard-sha256=" + hashlib.sha256(blank).hexdigest().encode())
 
 
 def read_shard(path: Path) -> Episodes:
     """The episodes of the shard at `path`; raises `InputError` if it is damaged."""
-    info = shard_info(path)
+    info, file = _open(path)
     spec = info.spec
     try:
-        with pa.memory_map(str(path)) as file:
-            table = pa.ipc.open_file(file).read_all().combine_chunks()
-        players = tuple(json.loads(table.schema.metadata[_KEY])["players"])
-        lists = {name: table[name].combine_chunks() for name in table.column_names}
-        like = Steps.none(spec, policy="policy" in lists).columns()
-        number = {name: index for index, name in enumerate(players)}
-        headers = {name: lists[name].to_numpy(zero_copy_only=False) for name in _HEADERS}
-        headers["player"] = np.array([number[name] for name in lists["player"].to_pylist()], np.int32)
-        headers["lengths"] = np.diff(lists["action"].offsets.to_numpy()).astype(np.int32)
-        steps = {name: _values(lists[name], array) for name, array in like.items()}
-    except (OSError, pa.ArrowInvalid, KeyError) as error:
-        raise InputError(f"{path}: damaged episode file ({error})") from error
-    return Episodes(spec=spec, players=players, headers=Headers.from_columns(headers), steps=Steps.from_columns(steps))
+        table = file.read_all()
+        table.validate(full=True)
+        table = table.combine_chunks()
+        if table.num_rows != info.episodes or table.num_rows == 0:
+            raise ValueError(f"{table.num_rows} episodes where {info.episodes} were written")
+        columns = {name: table[name].chunk(0) for name in table.column_names}
+        like = Steps.none(spec, policy="policy" in columns).columns()
+        number = {name: index for index, name in enumerate(info.players)}
+        headers = {name: _plain(columns[name], kind).to_numpy(zero_copy_only=False) for name, kind in _HEADERS.items()}
+        names = _plain(columns["player"], pa.string()).to_pylist()
+        headers["player"] = np.array([number[name] for name in names], np.int32)
+        lengths = np.diff(_offsets(columns["action"], info.rows))
+        headers["lengths"] = lengths.astype(np.int32)
+        steps = {name: _values(columns[name], array, lengths) for name, array in like.items()}
+        episodes = Episodes(
+            spec=spec,
+            players=info.players,
+            headers=Headers.from_columns(headers),
+            steps=Steps.from_columns(steps),
+        )
+        _check(episodes, info)
+    except _ARROW_FAILS as error:
+        raise InputError(f"{path}: damaged episode file ({_line(error)})") from error
+    return episodes
+
+
+_ARROW_FAILS = (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError, AttributeError, pa.ArrowException)
+"""What Arrow and numpy raise for data that is not what it should be."""
+
+
+def _open(path: Path) -> tuple[ShardInfo, Any]:
+    """What the metadata of a shard says, and Arrow's reader of it; the file is read whole and its checksum verified."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    if not content.startswith(b"ARROW1"):
+        raise InputError(f"{path}: not an Arrow file")
+    sealed = set(_SEAL.findall(content))
+    if not sealed:
+        raise InputError(f"{path}: no checksum: it is damaged, or no episode file of this version")
+    if sealed != {hashlib.sha256(_SEAL.sub(_BLANK, content)).hexdigest().encode()}:
+        raise InputError(f"{path}: damaged: it differs from its checksum")
+    try:
+        file = pa.ipc.open_file(pa.py_buffer(content))
+        return _info(file.schema, path), file
+    except _ARROW_FAILS as error:
+        raise InputError(f"{path}: damaged episode file ({_line(error)})") from error
 
 
 def _info(schema: Any, path: Path) -> ShardInfo:
@@ -153,13 +218,29 @@ def _info(schema: Any, path: Path) -> ShardInfo:
             raise InputError(f"{path}: episode format {meta['format']}; this version reads {FORMAT}")
         return ShardInfo(
             spec=GameSpec.from_json(meta["spec"]),
+            players=tuple(str(name) for name in meta["players"]),
             matches=int(meta["matches"]),
             episodes=int(meta["episodes"]),
             rows=int(meta["rows"]),
-            about=meta["about"],
+            about=dict(meta["about"]),
         )
-    except (KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{path}: an Arrow file, but not of episodes ({error!r})") from error
+    except (KeyError, ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise InputError(f"{path}: an Arrow file, but not of episodes ({_line(error)})") from error
+
+
+def _check(episodes: Episodes, info: ShardInfo) -> None:
+    """Raises `ValueError` unless the numbers are of the game that the shard names."""
+    headers, action = episodes.headers, episodes.steps.action
+    if len(np.unique(headers.serial)) != info.matches:
+        raise ValueError(f"other than the {info.matches} matches that were written")
+    for name, numbers, limit in (("seat", headers.seat, info.spec.seats), ("action", action, info.spec.actions)):
+        if numbers.min() < 0 or numbers.max() >= limit:
+            raise ValueError(f"{name}: not all within 0..{limit - 1}")
+
+
+def _line(error: BaseException) -> str:
+    """An error as one short line."""
+    return " ".join(repr(error) if isinstance(error, KeyError) else str(error).split("\n")[0].split())[:200]
 
 
 def _cells(array: Array) -> Any:
@@ -169,10 +250,33 @@ def _cells(array: Array) -> Any:
     return values if array.ndim == 1 else pa.FixedSizeListArray.from_arrays(values, prod(array.shape[1:]))
 
 
-def _values(column: Any, like: Array) -> Array:
+def _plain(column: Any, kind: Any) -> Any:
+    """`column` if it is of type `kind` and nothing is missing in it."""
+    if column.type != kind or column.null_count:
+        raise ValueError(f"a column of {column.type} with {column.null_count} gaps where {kind} was expected")
+    return column
+
+
+def _offsets(column: Any, rows: int) -> Array:
+    """`int32[n + 1]` where each list of a column starts, of `rows` values in all laid end to end without gaps."""
+    if not isinstance(column, pa.ListArray) or column.null_count:
+        raise ValueError(f"a column of {column.type} where lists were expected")
+    offsets: Array = column.offsets.to_numpy()
+    if offsets[0] != 0 or offsets[-1] != rows or len(column.values) != rows or (np.diff(offsets) < 1).any():
+        raise ValueError(f"lists that do not hold {rows} rows end to end")
+    return offsets
+
+
+def _values(column: Any, like: Array, lengths: Array) -> Array:
     """The numbers of a list column laid end to end, as rows of the dtype and shape that `like` has."""
-    values = column.values
-    while isinstance(values, pa.FixedSizeListArray):
-        values = values.values
-    flat: Array = values.to_numpy(zero_copy_only=False)
-    return flat.reshape(-1, *like.shape[1:]).astype(like.dtype, copy=False)
+    if not np.array_equal(np.diff(_offsets(column, int(lengths.sum()))), lengths):
+        raise ValueError("columns whose episodes differ in length")
+    cells = column.values
+    size = prod(like.shape[1:])
+    if like.ndim > 1:
+        if not isinstance(cells, pa.FixedSizeListArray) or cells.type.list_size != size or cells.null_count:
+            raise ValueError(f"rows of {cells.type} where {size} numbers were expected")
+        cells = cells.flatten()
+    stored = pa.uint8() if like.dtype == np.bool_ else pa.from_numpy_dtype(like.dtype)
+    flat: Array = _plain(cells, stored).to_numpy(zero_copy_only=False)
+    return flat.astype(like.dtype, copy=False).reshape(-1, *like.shape[1:])

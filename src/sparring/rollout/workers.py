@@ -32,7 +32,7 @@ from sparring.core import (
     Results,
     RunError,
 )
-from sparring.rollout.slabs import Group, Slabs, make_groups
+from sparring.rollout.slabs import Block, Group, Slabs, make_groups
 
 GROUPS = 2
 """Groups of matches a worker: one is stepped while the other waits."""
@@ -214,7 +214,7 @@ class WorkerArena:
         self._starts += 1
         process = self._context.Process(
             target=play_groups,
-            args=(theirs, self._game, self._settings, self._slabs.name, self.matches, mine, seeds.tolist(), delay),
+            args=(theirs, self._game, self._settings, self._slabs.block, self.matches, mine, seeds.tolist(), delay),
             name=f"sparring worker {number}",
             daemon=True,
         )
@@ -327,18 +327,19 @@ def play_groups(
     line: "Connection[Any, Any]",
     game: Game,
     settings: Any,
-    slabs_name: str,
+    block: Block,
     matches: int,
     groups: dict[int, Group],
     seeds: list[int],
     delay: float = 0.0,
 ) -> None:
     """A worker process: steps whichever of its `groups` has its actions, until the parent closes the line."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the line
+    for ignored in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)  # Ctrl-C and a closed terminal are for the parent, which closes the line
     arenas: dict[int, Arena] = {}
     sleep(delay)
     try:
-        slabs = Slabs(game.spec(settings), matches, name=slabs_name)
+        slabs = Slabs(game.spec(settings), matches, block=block)
         out: dict[int, Decisions] = {}
 
         def post(number: int) -> None:

@@ -16,7 +16,7 @@ import zmq
 from zmq.auth.thread import ThreadAuthenticator
 
 from sparring.core import InputError
-from sparring.core.files import cannot_write
+from sparring.core.files import cannot_write, lock_folder, sweep, sync_folder, write_file
 
 
 class ServerKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="server"):
@@ -39,17 +39,34 @@ K = TypeVar("K", ServerKey, ClientKey)
 
 
 def make_keys(folder: Path) -> tuple[Path, Path]:
-    """Writes `server.key` and `client.key` into `folder`, readable by their owner only; never replaces one."""
-    server_public, server_secret = (part.decode() for part in zmq.curve_keypair())
-    client_public, client_secret = (part.decode() for part in zmq.curve_keypair())
-    server = ServerKey(public=server_public, secret=server_secret, clients=[client_public])
-    client = ClientKey(server=server_public, public=client_public, secret=client_secret)
-    paths = folder / "server.key", folder / "client.key"
-    for path in paths:
-        if path.exists():
-            raise InputError(f"{path} exists already; delete it first if its clients may lose their access")
-    for path, key in zip(paths, (server, client), strict=True):
-        _write_secret(path, msgspec.json.format(msgspec.json.encode(key)))
+    """Writes `server.key` and `client.key` into `folder`, readable by their owner only; never replaces one.
+
+    Killed in between, the same call goes on: the client's key waits under another name until the server's is there.
+    """
+    paths = server_path, client_path = folder / "server.key", folder / "client.key"
+    waiting = folder / ".client.key.waiting"
+    lock = lock_folder(folder, busy=f"{folder}: another process makes keys there")
+    try:
+        sweep(folder)
+        unfinished = waiting.exists() and server_path.exists() and not client_path.exists()
+        if unfinished and _read(waiting, ClientKey).public in read_server_key(server_path).clients:
+            waiting.rename(client_path)
+            return paths
+        for path in paths:
+            if path.exists():
+                raise InputError(f"{path} exists already; delete it first if its clients may lose their access")
+        server_public, server_secret = (part.decode() for part in zmq.curve_keypair())
+        client_public, client_secret = (part.decode() for part in zmq.curve_keypair())
+        server = ServerKey(public=server_public, secret=server_secret, clients=[client_public])
+        client = ClientKey(server=server_public, public=client_public, secret=client_secret)
+        for path, key in ((waiting, client), (server_path, server)):
+            write_file(path, msgspec.json.format(msgspec.json.encode(key)) + b"\n", mode=0o600)
+        waiting.rename(client_path)
+        sync_folder(folder)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    finally:
+        os.close(lock)
     return paths
 
 
@@ -110,13 +127,3 @@ def _read(path: Path, kind: type[K]) -> K:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except msgspec.DecodeError as error:
         raise InputError(f"{path}: not a {kind.__name__.removesuffix('Key').lower()} key: {error}") from error
-
-
-def _write_secret(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content + b"\n")
-    except OSError as error:
-        raise cannot_write(path, error) from error

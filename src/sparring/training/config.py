@@ -16,7 +16,10 @@ from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
 from sparring.learn.ppo import PpoSettings
 from sparring.learn.rnad import RnadSettings
-from sparring.policy.network import check_network
+from sparring.policy.network import FACTORY, check_network
+
+STORED = "config.yaml"
+"""What a run folder calls the configuration it was trained with."""
 
 Count = Annotated[int, Meta(ge=1)]
 NotNegative = Annotated[int, Meta(ge=0)]
@@ -126,7 +129,20 @@ def load_config(preset: str, overrides: Sequence[str]) -> tuple[TrainConfig, Gam
         raise InputError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from error
     if not isinstance(data, dict):
         raise InputError(f"{path}: a preset is a mapping of keys")
-    return validate_config(apply_overrides(data, overrides), where=preset)
+    return validate_config(_with_overrides(data, overrides, path), where=preset)
+
+
+def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) -> dict[str, Any]:
+    """`data` with overrides; a factory that a file of a run folder names counts only if an override names it again."""
+    network = data.get("network")
+    if not (path.resolve().parent / STORED).exists() or not isinstance(network, dict) or FACTORY not in network:
+        return apply_overrides(data, overrides)
+    without = {**data, "network": {key: value for key, value in network.items() if key != FACTORY}}
+    config = apply_overrides(without, overrides)
+    if config.get("network") == without["network"]:
+        own = network[FACTORY]
+        raise InputError(f"{path}: its network is built by {own}, code of your own: add network.{FACTORY}={own}")
+    return config
 
 
 def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, Game]:

@@ -1,5 +1,7 @@
 """A run folder: everything one training run leaves on disk, each part whole or absent.
 
+Reading one imports nothing: its config.yaml is compared with the configuration that the user gave, as data.
+
 config.yaml        the resolved configuration
 environment.json   versions and machine
 metrics.jsonl      one line an update; the same under tensorboard/
@@ -9,11 +11,9 @@ matches/           matches worth seeing, where the game can show them
 resume/N/          what a continuation needs: learner, random states, matches in play
 """
 
-import fcntl
 import json
 import os
 import platform
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -26,9 +26,13 @@ import yaml
 from torch import Tensor
 
 from sparring.core import Array, InputError
-from sparring.core.files import cannot_write, write_file, write_folder
-from sparring.policy.checkpoint import Checkpoint, read_tensors, save_checkpoint, write_tensors
-from sparring.training.config import TrainConfig, changed_keys, validate_config
+from sparring.core.checksums import read_checked, with_checksums
+from sparring.core.files import cannot_write, is_leftover, lock_folder, remove_folder, sweep, write_file, write_folder
+from sparring.core.settings import convert
+from sparring.policy.checkpoint import Checkpoint, parse_tensors, save_checkpoint, tensor_bytes
+from sparring.training.config import STORED, TrainConfig, changed_keys
+
+_STATE, _LEARNER, _PLAYING = "state.json", "learner.safetensors", "playing.safetensors"
 
 
 @dataclass(frozen=True)
@@ -50,28 +54,23 @@ class RunFolder:
 
     def open(self, config: TrainConfig) -> ResumeState | None:
         """Creates the folder, or finds where its run stands; raises `InputError` if `config` is another run's."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise cannot_write(self.path, error) from error
-        self._lock = os.open(self.path, os.O_RDONLY)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.close()
-            raise InputError(
-                f"{self.path}: another process is training there; wait, or choose another with --run"
-            ) from None
-        stored = self.path / "config.yaml"
+        self._lock = lock_folder(
+            self.path, busy=f"{self.path}: another process is training there; wait, or choose another with --run"
+        )
+        stored = self.path / STORED
         if stored.exists():
-            before, _ = validate_config(yaml.safe_load(stored.read_text()), where=str(stored))
-            changed = changed_keys(before, config)
+            changed = changed_keys(_read_config(stored), config)
             if changed:
                 raise InputError(
                     f"{self.path} holds a run with another {changed[0]}; choose another folder with --run, or delete it"
                 )
-        elif any(self.path.iterdir()):
+        elif not all(is_leftover(path) for path in self.path.iterdir()):
             raise InputError(f"{self.path} is not empty and holds no run; choose another folder with --run")
+        try:
+            for part in (".", "checkpoints", "resume", "matches"):
+                sweep(self.path / part)
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
         write_file(stored, yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode())
         write_file(self.path / "environment.json", json.dumps(_environment(), indent=2).encode())
         return self._read_resume()
@@ -86,7 +85,7 @@ class RunFolder:
         """Adds a checkpoint and drops all but the newest `keep`."""
         save_checkpoint(self.path / "checkpoints" / f"{checkpoint.version:08d}", checkpoint)
         for old in _numbered(self.path / "checkpoints")[:-keep]:
-            shutil.rmtree(old)
+            remove_folder(old)
 
     def save_best(self, checkpoint: Checkpoint) -> None:
         """Replaces the best checkpoint."""
@@ -98,20 +97,22 @@ class RunFolder:
         arrays = {name: torch.from_numpy(array.copy()) for name, array in state.playing.items()}
         write_folder(
             folder,
-            {
-                "state.json": json.dumps({"update": state.update, "values": state.values}).encode(),
-                "learner.safetensors": write_tensors(state.learner),
-                "playing.safetensors": write_tensors(arrays),
-            },
+            with_checksums(
+                {
+                    _STATE: json.dumps({"update": state.update, "values": state.values}).encode(),
+                    _LEARNER: tensor_bytes(state.learner),
+                    _PLAYING: tensor_bytes(arrays),
+                }
+            ),
         )
         for old in _numbered(self.path / "resume"):
             if old != folder:
-                shutil.rmtree(old)
+                remove_folder(old)
 
     def save_bad_batch(self, batch: Mapping[str, Tensor]) -> Path:
         """Keeps the batch that stopped a run, for a post-mortem."""
         path = self.path / "not-finite.safetensors"
-        write_file(path, write_tensors(batch))
+        write_file(path, tensor_bytes(batch))
         return path
 
     def _read_resume(self) -> ResumeState | None:
@@ -119,16 +120,30 @@ class RunFolder:
         if not folders:
             return None
         folder = folders[-1]
+        where = f"{folder}: cannot resume from here"
+        files = read_checked(folder, [_STATE, _LEARNER, _PLAYING])
+        playing = parse_tensors(files[_PLAYING], where=where)
         try:
-            data = json.loads((folder / "state.json").read_bytes())
+            data = json.loads(files[_STATE])
             return ResumeState(
                 update=int(data["update"]),
-                values=data["values"],
-                learner=read_tensors(folder / "learner.safetensors"),
-                playing={name: t.numpy() for name, t in read_tensors(folder / "playing.safetensors").items()},
+                values=dict(data["values"]),
+                learner=parse_tensors(files[_LEARNER], where=where),
+                playing={name: tensor.numpy() for name, tensor in playing.items()},
             )
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(f"{folder}: cannot resume from here: {error}") from error
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(f"{where}: {error}") from error
+
+
+def _read_config(path: Path) -> TrainConfig:
+    """What a run was configured as. Only data: neither its game nor a factory it names is looked at."""
+    try:
+        data = yaml.safe_load(path.read_bytes())
+    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: not the configuration of a run")
+    return convert(data, TrainConfig, where=str(path))
 
 
 def _numbered(folder: Path) -> list[Path]:

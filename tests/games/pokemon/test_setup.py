@@ -51,13 +51,3 @@ def test_node_comes_from_the_wheel_where_the_system_has_none(monkeypatch: pytest
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(setup, "_wheel_folder", lambda: wheel)
     assert find_node() == str(wheel / "bin" / "node")
-
-
-def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
-    def breaks(folder: Path) -> None:
-        (folder / "half").write_text("done")
-        raise RuntimeError("stop")
-
-    with pytest.raises(RuntimeError, match="stop"):
-        setup._build(tmp_path / "target", breaks)
-    assert list(tmp_path.iterdir()) == []

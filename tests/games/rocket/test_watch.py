@@ -159,6 +159,12 @@ def test_set_up_says_what_is_missing_and_does_nothing_twice(tmp_path, monkeypatc
     with pytest.raises(RunError, match="pip could not fetch"):
         setup.setup_rocket(say=said.append)
     assert not setup.mesh_folder().exists()
+    monkeypatch.undo()
+    monkeypatch.setenv("SPARRING_CACHE", str(tmp_path))
+    monkeypatch.setattr(setup, "SHA256", "0" * 64)
+    with pytest.raises(RunError, match="DO NOT MATCH THE HASHES"):
+        setup.setup_rocket(say=said.append)
+    assert not setup.mesh_folder().exists()
     folder = setup.mesh_folder() / "soccar"
     folder.mkdir(parents=True)
     for number in range(setup.MESHES):

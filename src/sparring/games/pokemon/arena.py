@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
+from sparring.core.cache import cache_folder
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.formats import Format, find_format
@@ -22,7 +23,6 @@ from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
 from sparring.games.pokemon.records import save_replay, save_text
 from sparring.games.pokemon.rewards import Shaping
 from sparring.games.pokemon.settings import PokemonSettings
-from sparring.games.pokemon.setup import cache_folder
 from sparring.games.pokemon.simulator import Asked, Ended, Failed, Refused, Simulator
 from sparring.games.pokemon.teams import team_source
 from sparring.games.pokemon.tracker import Tracker

@@ -6,20 +6,18 @@ made from, is built aside and renamed when whole: an interrupted set-up leaves n
 finds everything there. Everything else in this package calls `installation()` and never installs by itself.
 """
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from sparring.core import InputError, RunError
+from sparring.core.cache import build_once, cache_folder
 
 NODE_FOLDER = Path(__file__).parent / "node"
 """The JavaScript part of this package."""
@@ -46,12 +44,6 @@ class Installation:
         return {**os.environ, "NODE_PATH": str(self.modules)}
 
 
-def cache_folder() -> Path:
-    """`$SPARRING_CACHE`, or `~/.cache/sparring`."""
-    chosen = os.environ.get("SPARRING_CACHE")
-    return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "sparring"
-
-
 def pools_folder() -> Path:
     """Where pools of random teams are kept, one folder a format."""
     return stage("pools", "package-lock.json", "teams.js")
@@ -71,18 +63,23 @@ def setup_pokemon(say: Callable[[str], None] = print) -> Installation:
     node = find_node()
     modules, tables, teams = _modules(), _tables(), _teams()
     root = modules.parent.parent
-    root.mkdir(parents=True, exist_ok=True)
     found = Installation(node=node, modules=modules, tables=tables, teams=teams)
-    with _locked(root / "setup.lock"):
-        if not modules.exists():
-            say(f"installing pokemon-showdown into {modules.parent} (about half a minute)")
-            _build(modules.parent, lambda folder: _npm_install(node, folder))
-        if not tables.exists():
-            say(f"exporting the tables of generations 1 to 9 into {tables}")
-            _build(tables, lambda folder: _run_node(found, "export.js", str(folder)))
-        if not teams.exists():
-            say(f"composing and validating the built-in teams into {teams} (about half a minute)")
-            _build(teams, lambda folder: _run_node(found, "teams.js", "compose", str(folder)))
+
+    def install(folder: Path) -> None:
+        say(f"installing pokemon-showdown into {modules.parent} (about half a minute)")
+        _npm_install(node, folder)
+
+    def export(folder: Path) -> None:
+        say(f"exporting the tables of generations 1 to 9 into {tables}")
+        run_script(found, "export.js", str(folder))
+
+    def compose(folder: Path) -> None:
+        say(f"composing and validating the built-in teams into {teams} (about half a minute)")
+        run_script(found, "teams.js", "compose", str(folder))
+
+    build_once(modules.parent, install)
+    build_once(tables, export)
+    build_once(teams, compose)
     say(f"the Pokémon simulator is ready in {root}")
     return found
 
@@ -115,10 +112,6 @@ def run_script(found: Installation, script: str, *arguments: str, text: str = ""
     if done.returncode != 0:
         raise RunError(f"{script} {' '.join(arguments)} failed: {_last_line(done.stderr)}")
     return done.stdout
-
-
-def _run_node(found: Installation, script: str, *arguments: str) -> None:
-    run_script(found, script, *arguments)
 
 
 def _npm_install(node: str, folder: Path) -> None:
@@ -180,38 +173,6 @@ def stage(name: str, *made_from: str) -> Path:
     for part in made_from:
         digest.update((NODE_FOLDER / part).read_bytes())
     return cache_folder() / "pokemon" / f"{name}-{digest.hexdigest()[:12]}"
-
-
-def build_once(target: Path, make: Callable[[Path], None]) -> Path:
-    """`target`, filled by `make` the first time it is asked for, by whichever process comes first."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(target.parent / "setup.lock"):
-        if not target.exists():
-            _build(target, make)
-    return target
-
-
-def _build(target: Path, make: Callable[[Path], None]) -> None:
-    """Fills a fresh folder with `make` and renames it to `target` only when that went well."""
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        make(aside)
-        aside.chmod(0o755)
-        aside.rename(target)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Holds a file lock, so that two set-ups at the same time do not do the work twice."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _last_line(text: str) -> str:

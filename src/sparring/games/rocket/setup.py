@@ -1,31 +1,28 @@
 """Set-up: fetches the collision meshes that RocketSim needs, and starts RocketSim with them.
 
 The meshes of the soccar field are part of the source package of rlgym-rocket-league (Apache 2.0). pip fetches
-that one file, without its dependencies, and only the meshes are unpacked, into the cache folder.
+that one file, without its dependencies and only if it has the digest written here; of it only the meshes are unpacked,
+into the cache folder.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sparring.core import InputError, RunError
+from sparring.core.cache import build_once, cache_folder
 
 PACKAGE = "rlgym-rocket-league==2.0.1"
+SHA256 = "3be8e9d2f1cfb6514e0e3d455fb33ff95e26eb7c399f819fff0258025cf4d501"
+"""Of its source archive; there is no wheel."""
 MESHES = 16
 """Mesh files of the soccar field."""
 _INSIDE = "rlgym/rocket_league/sim/collision_meshes/soccar/"
-
-
-def cache_folder() -> Path:
-    """`$SPARRING_CACHE`, or `~/.cache/sparring`."""
-    return Path(os.environ.get("SPARRING_CACHE") or Path.home() / ".cache" / "sparring")
 
 
 def mesh_folder() -> Path:
@@ -44,26 +41,18 @@ def setup_rocket(say: Callable[[str], None] = print) -> Path:
     Safe to run twice at the same time: the folder appears whole or not at all.
     """
     folder = mesh_folder()
-    if have_meshes():
-        say(f"collision meshes: already in {folder}")
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
-        work = Path(temporary)
+    there = have_meshes()
+
+    def fetch(unpacked: Path) -> None:
         say(f"collision meshes: fetching {PACKAGE} with pip")
-        archive = _download(work)
-        unpacked = work / "collision_meshes"
-        count = _unpack(archive, unpacked / "soccar")
+        with tempfile.TemporaryDirectory(dir=unpacked) as temporary:
+            archive = _download(Path(temporary))
+            count = _unpack(archive, unpacked / "soccar")
         if count != MESHES:
             raise RunError(f"{archive.name} holds {count} collision meshes where {MESHES} were expected")
-        if folder.exists():
-            shutil.rmtree(folder)
-        try:
-            unpacked.rename(folder)
-        except OSError:
-            if not have_meshes():  # another set-up may have put them there meanwhile
-                raise
-    say(f"collision meshes: {MESHES} files in {folder}")
+
+    build_once(folder, fetch, done=have_meshes)
+    say(f"collision meshes: already in {folder}" if there else f"collision meshes: {MESHES} files in {folder}")
     return folder
 
 
@@ -101,27 +90,23 @@ class _quiet_stdout:
 
 
 def _download(folder: Path) -> Path:
+    wanted = folder / "requirements.txt"
+    wanted.write_text(f"{PACKAGE} --hash=sha256:{SHA256}\n")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-deps", "--dest", str(folder), PACKAGE]
+    command += ["--no-deps", "--require-hashes", "--dest", str(folder), "-r", str(wanted)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    archives = [path for path in folder.iterdir() if path.name.endswith((".whl", ".tar.gz"))]
+    archives = list(folder.glob("*.tar.gz"))
     if done.returncode != 0 or len(archives) != 1:
-        reason = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
-        raise RunError(f"pip could not fetch {PACKAGE}: {reason}")
+        said = [line for line in done.stderr.splitlines() if line.strip()] or ["pip said nothing"]
+        reason = next((line for line in said if "HASHES" in line), said[-1])
+        raise RunError(f"pip could not fetch {PACKAGE}: {reason.strip()}")
     return archives[0]
 
 
 def _unpack(archive: Path, target: Path) -> int:
-    """Copies the mesh files of a wheel or source archive into `target`, flat; returns how many."""
+    """Copies the mesh files of a source archive into `target`, flat; returns how many."""
     target.mkdir(parents=True)
     count = 0
-    if archive.suffix == ".whl":
-        with zipfile.ZipFile(archive) as wheel:
-            for name in wheel.namelist():
-                if _is_mesh(name):
-                    (target / Path(name).name).write_bytes(wheel.read(name))
-                    count += 1
-        return count
     with tarfile.open(archive) as source:
         for member in source:
             content = source.extractfile(member) if member.isfile() and _is_mesh(member.name) else None

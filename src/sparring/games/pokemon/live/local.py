@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from sparring.core import RunError
-from sparring.games.pokemon.setup import NODE_FOLDER, build_once, installation, stage
+from sparring.core.cache import build_once
+from sparring.games.pokemon.setup import NODE_FOLDER, installation, stage
 
 _CONFIG = "server-config.js"
 _START_SECONDS = 180.0

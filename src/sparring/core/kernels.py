@@ -1,0 +1,144 @@
+"""Where numba keeps compiled kernels: the one place where Sparring lets anything be read with pickle.
+
+Numba's cache files are pickles, by default beside the sources. Here they lie in a folder that only the user may enter,
+named after the versions and sources they were compiled from, and each ends with its SHA-256, without which it is not
+unpickled but compiled again. All this is arranged when numba is first imported: commands without kernels pay nothing.
+"""
+
+import atexit
+import hashlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.metadata import version
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from time import time
+from types import ModuleType
+from typing import Any
+
+from sparring.core.cache import cache_folder
+from sparring.core.errors import InputError
+
+_VARIABLE = "NUMBA_CACHE_DIR"
+_CACHING = "numba.core.caching"
+_SEAL_BYTES = hashlib.sha256().digest_size
+_UNUSED_SECONDS = 30 * 24 * 3600.0
+
+
+def keep_kernels_safe() -> None:
+    """Arranges for numba's cache to be ours, from when numba is imported or, if it is already, from now on."""
+    numba: Any = sys.modules.get("numba")
+    if numba is None:
+        sys.meta_path.insert(0, _OnImport())
+        return
+    numba.config.CACHE_DIR = numba.config.CACHE_DIR or str(_kernel_folder())
+    _seal_files(sys.modules[_CACHING])
+
+
+class _OnImport(MetaPathFinder):
+    """Chooses the folder when numba is imported, and seals its cache files when the module that writes them is."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname == "numba" and not os.environ.get(_VARIABLE):
+            os.environ[_VARIABLE] = str(_kernel_folder())  # worker processes inherit it
+        if fullname != _CACHING:
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            loader: Any = spec.loader
+            run = loader.exec_module
+
+            def run_and_seal(module: ModuleType) -> None:
+                run(module)
+                _seal_files(module)
+
+            loader.exec_module = run_and_seal
+        return spec
+
+
+def _kernel_folder() -> Path:
+    """The user's own folder for kernels of these sources; a temporary one where none can be kept."""
+    root = cache_folder() / "numba"
+    folder = root / _key()
+    try:
+        for place in (root, folder):
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check_private(place)
+        os.utime(folder)
+        _drop_unused(root)
+    except OSError:
+        temporary = tempfile.mkdtemp(prefix="sparring-kernels-")
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        return Path(temporary)
+    return folder
+
+
+def _key() -> str:
+    """Names the versions, and the sources of every module that uses numba: a kernel may call one of another module."""
+    digest = hashlib.sha256()
+    sources = Path(__file__).parents[1]
+    for path in sorted(sources.rglob("*.py")):
+        content = path.read_bytes()
+        if b"numba" in content:
+            digest.update(f"{path.relative_to(sources)} {len(content)}\n".encode() + content)
+    return f"{version('sparring')}-numba{version('numba')}-py{platform.python_version()}-{digest.hexdigest()[:16]}"
+
+
+def _check_private(folder: Path) -> None:
+    """Raises `InputError` unless `folder` is the user's; closes it to others if it was open to them."""
+    status = folder.lstat()
+    if status.st_uid != os.geteuid() or folder.is_symlink():
+        raise InputError(
+            f"{folder} belongs to somebody else, who could have code run from it; remove it, or set SPARRING_CACHE"
+        )
+    if status.st_mode & 0o077:
+        folder.chmod(0o700)
+
+
+def _drop_unused(root: Path) -> None:
+    """Removes kernels of sources that nobody has run for a month."""
+    for folder in root.iterdir():
+        with suppress(OSError):
+            if time() - folder.stat().st_mtime > _UNUSED_SECONDS:
+                shutil.rmtree(folder)
+
+
+def _seal_files(caching: Any) -> None:
+    """Has numba's cache files end with their SHA-256, and passes over those that do not."""
+
+    class Sealed(caching.IndexDataCacheFile):  # type: ignore[misc]
+        @contextmanager
+        def _open_for_write(self, filepath: str) -> Iterator[BytesIO]:
+            content = BytesIO()
+            yield content
+            with super()._open_for_write(filepath) as file:
+                file.write(content.getvalue() + hashlib.sha256(content.getvalue()).digest())
+
+        def _load_index(self) -> Any:
+            return super()._load_index() if _is_whole(self._index_path) else {}
+
+        def _load_data(self, name: str) -> Any:
+            if not _is_whole(self._data_path(name)):
+                raise OSError(f"{name} is damaged")  # numba compiles the kernel again
+            return super()._load_data(name)
+
+    caching.IndexDataCacheFile = Sealed
+
+
+def _is_whole(path: str) -> bool:
+    try:
+        content = Path(path).read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(content[:-_SEAL_BYTES]).digest() == content[-_SEAL_BYTES:]
