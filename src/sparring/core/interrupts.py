@@ -1,14 +1,20 @@
 """Ctrl-C and SIGTERM as a polite request: finish the update, save, leave. A second one leaves at once."""
 
 import signal
+from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 
 
 class Interrupts:
-    """While entered, notes the first signal and lets the second through as `KeyboardInterrupt`."""
+    """While entered, notes the first signal and lets the second through as `KeyboardInterrupt`.
 
-    def __init__(self) -> None:
+    `on_first` is called at the first one, to say that it was heard.
+    """
+
+    def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
         self.asked = False
+        self._on_first = on_first
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -24,3 +30,5 @@ class Interrupts:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+        with suppress(RuntimeError):  # a print that this signal interrupted cannot be entered again
+            self._on_first()

@@ -28,7 +28,7 @@ from torch import Tensor
 from sparring.core import Array, InputError
 from sparring.core.files import cannot_write, write_file, write_folder
 from sparring.policy.checkpoint import Checkpoint, read_tensors, save_checkpoint, write_tensors
-from sparring.training.config import TrainConfig, changed_keys, validate_config
+from sparring.training.config import TrainConfig, differences, validate_config
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class RunFolder:
         stored = self.path / "config.yaml"
         if stored.exists():
             before, _ = validate_config(yaml.safe_load(stored.read_text()), where=str(stored))
-            changed = changed_keys(before, config)
+            changed = differences(before, config)
             if changed:
                 raise InputError(
-                    f"{self.path} holds a run with another {changed[0]}; choose another folder with --run, or delete it"
+                    f"{self.path} holds another run ({changed[0]}); choose another folder with --run, or delete it"
                 )
         elif any(self.path.iterdir()):
             raise InputError(f"{self.path} is not empty and holds no run; choose another folder with --run")
