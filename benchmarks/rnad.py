@@ -12,18 +12,19 @@ import time
 import torch
 
 from sparring.training.config import load_config
-from sparring.training.training import Training
+from sparring.training.self_play import SelfPlay
 
 
 def curve(preset: str, label: str, *, updates: int, every: int, bar: float | None = None) -> None:
     """Trains and prints NashConv every `every` updates; at the end beside `bar`, what it should come below."""
     config, game = load_config(preset, ["threads=1"])
-    training = Training(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, say=lambda text: None)
     began = time.process_time()
     try:
         for update in range(updates + 1):
             if update % every == 0:
-                found = training.solve()["nash_conv"]
+                found = training.rater.nash_conv(training.checkpoint())
+                assert found is not None
                 line = {"figure": f"{label} nash_conv", "value": round(found, 4), "unit": "chips", "update": update}
                 spent = time.process_time() - began
                 print(json.dumps(line | {"decisions": training.decisions, "cpu_seconds": round(spent, 1)}), flush=True)

@@ -162,7 +162,7 @@ def ppo_speed(memory: str, passes: int, *, stepping: int, updates: int = 6) -> f
     The arena steps in `stepping` threads of its own. The first update is not timed: it waits for the first rows.
     """
     from sparring.training.config import validate_config
-    from sparring.training.training import Training
+    from sparring.training.self_play import SelfPlay
 
     learner = {"kind": "ppo", "rows": ROWS, "epochs": passes, "batch": 8192, "cut": 64, "stop_kl": 10.0}
     config, game = validate_config(
@@ -177,7 +177,7 @@ def ppo_speed(memory: str, passes: int, *, stepping: int, updates: int = 6) -> f
         where="benchmark",
     )
     torch_threads(1)
-    training = Training(config, game, say=lambda text: print(text, file=sys.stderr))
+    training = SelfPlay(config, game, say=lambda text: print(text, file=sys.stderr))
     training.advance()
     rows, start = training.decisions, perf_counter()
     for _ in range(updates):

@@ -17,12 +17,13 @@ import psutil
 import torch
 
 from sparring.core import Episodes, masked_log_softmax
+from sparring.core.rows import nested
 from sparring.inference import Device
 from sparring.inference.quantised import Int8Step
 from sparring.learn.batches import batches
 from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.training.config import load_config
-from sparring.training.training import Training
+from sparring.training.self_play import SelfPlay
 
 PRESET = "pokemon-gen1"
 CPU = Device("cpu", "float32")
@@ -38,12 +39,12 @@ def say(figure: str, value: float, unit: str, **more: float | str) -> None:
     print(f"{figure:66} {value:12,.5g} {unit}", file=sys.stderr)
 
 
-def open_training(*, overlap: bool, quick: bool) -> Training:
+def open_training(*, overlap: bool, quick: bool) -> SelfPlay:
     overrides = ["threads=1", f"overlap={str(overlap).lower()}", "evaluation.background=false"]
     if quick:
         overrides += ["matches=64", "learner.rows=4096"]
     config, game = load_config(PRESET, overrides)
-    return Training(config, game, say=lambda text: None)
+    return SelfPlay(config, game, say=lambda text: None)
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def end_to_end(*, overlap: bool, quick: bool) -> tuple[Run, Episodes | None]:
         for _ in range(2 if quick else 6):
             metrics = training.advance()
         seconds = perf_counter() - start
-        shares = {name.removeprefix("share/"): share for name, share in metrics.items() if name.startswith("share/")}
+        shares = nested(metrics)["time"]
         run = Run((training.decisions - done) / seconds, (cpu_seconds() - spent) / seconds, shares)
         return run, None if overlap else training.collector.collect(4096)
     finally:

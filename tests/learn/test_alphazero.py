@@ -11,10 +11,10 @@ from sparring.learn.alphazero import alphazero_losses
 from sparring.learn.replay import ReplayWindow
 from sparring.policy.checkpoint import load_checkpoint
 from sparring.training.config import load_config, validate_config
+from sparring.training.loop import train
 from sparring.training.run import RunFolder
-from sparring.training.training import train
 from tests import hex
-from tests.runs import lines
+from tests.runs import updates
 
 TINY = {
     "game": "hex",
@@ -85,10 +85,10 @@ def test_the_window_keeps_the_newest_rows():
 
 def test_it_learns_three_by_three(tmp_path):
     outcome = run(tmp_path, learner={"learning_rate": 5e-3}, decisions=3000, matches=64)
-    history = lines(tmp_path)
-    assert history[-1]["value_loss"] < history[0]["value_loss"]
-    assert history[-1]["policy_loss"] < history[0]["policy_loss"]
-    assert history[-1]["cache_hits"] > 0.3
+    history = updates(tmp_path)
+    assert history[-1]["loss/value_loss"] < history[0]["loss/value_loss"]
+    assert history[-1]["loss/policy_loss"] < history[0]["loss/policy_loss"]
+    assert history[-1]["play/cache_hits"] > 0.3
     assert outcome.scores["random"].win_rate > 0.7
 
 
@@ -105,11 +105,11 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path):
 def test_the_gate_lets_only_better_weights_play(tmp_path):
     gate = {"every": 2, "matches": 16, "threshold": 1.0}
     run(tmp_path / "shut", learner={"gate": gate})
-    shut = lines(tmp_path / "shut")
-    assert [("gate" in line) for line in shut] == [line["update"] % 2 == 0 for line in shut]
-    assert all(line["policy_age"] == line["update"] - 1 for line in shut), "version 0 plays for ever"
+    shut = updates(tmp_path / "shut")
+    assert [("rating/gate" in line) for line in shut] == [line["update"] % 2 == 0 for line in shut]
+    assert all(line["play/policy_lag"] == line["update"] - 1 for line in shut), "version 0 plays for ever"
     run(tmp_path / "open", learner={"gate": {**gate, "threshold": 0.0}})
-    assert lines(tmp_path / "open")[-1]["policy_age"] < shut[-1]["policy_age"]
+    assert updates(tmp_path / "open")[-1]["play/policy_lag"] < shut[-1]["play/policy_lag"]
 
 
 def test_weights_carry_to_a_larger_board(tmp_path):
@@ -143,5 +143,5 @@ def test_bad_settings_name_the_key(tmp_path):
 def test_search_figures_are_in_the_metrics(tmp_path):
     run(tmp_path, decisions=300)
     line = json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[0])
-    assert line["calls_per_move"] <= 9
-    assert {"search_batch", "cache_hits", "divergence", "window"} <= line.keys()
+    assert line["play/calls_per_move"] <= 9
+    assert {"play/search_batch", "play/cache_hits", "loss/divergence", "loss/window"} <= line.keys()

@@ -17,8 +17,9 @@ from sparring.learn.rnad import Rnad, RnadSettings
 from sparring.policy.checkpoint import load_checkpoint
 from sparring.training.config import validate_config
 from sparring.training.limits import lower_if_too_large
+from sparring.training.loop import train
+from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
-from sparring.training.training import train
 from tests import poker
 
 TINY = {
@@ -58,12 +59,13 @@ def test_errors_that_cancel_over_all_rows_still_count_in_their_groups():
     assert found == pytest.approx({"value_bias": 0.0, "calibration_error": 1.0})
 
 
-def test_every_update_logs_calibration_and_policy_age(tmp_path):
+def test_every_update_logs_calibration_and_policy_lag(tmp_path):
     config, game = validate_config({**TINY, "decisions": 60, "evaluation": {"every": 0, "matches": 10}}, where="test")
     train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
-    line = json.loads((tmp_path / "r" / "metrics.jsonl").read_text().splitlines()[-1])
-    wanted = {"entropy", "kl", "clip_fraction", "explained_variance", "gradient_norm", "decisions_per_second"}
-    wanted |= {"value_bias", "calibration_error", "policy_age", "share/learn", "share/forward"}
+    line = json.loads((tmp_path / "r" / "metrics.jsonl").read_text().splitlines()[0])
+    loss = {"entropy", "kl", "clip_fraction", "explained_variance", "gradient_norm", "value_bias", "calibration_error"}
+    wanted = {f"loss/{name}" for name in loss}
+    wanted |= {"play/decisions_per_second", "play/policy_lag", "time/learn", "time/forward"}
     assert wanted <= set(line)
 
 
@@ -72,12 +74,13 @@ def test_a_rating_in_the_background_is_logged_later_with_the_update_it_is_of(tmp
     config, game = validate_config({**TINY, "evaluation": evaluation}, where="test")
     train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
     lines = [json.loads(line) for line in (tmp_path / "r" / "metrics.jsonl").read_text().splitlines()]
-    rated = [line for line in lines if "win_rate/random" in line]
+    rated = [line for line in lines if "rating/win_rate/random" in line]
     assert len(rated) >= 2
     for line in rated:
-        assert line["rated_update"] % 2 == 0
-        assert line["update"] >= line["rated_update"]
-        assert 0 <= line["win_rate/random"] <= 1
+        assert line["rating/update"] % 2 == 0 or line is rated[-1]
+        assert line["update"] >= line["rating/update"]
+        assert 0 <= line["rating/win_rate/random"] <= 1
+    assert rated[-1]["rating/update"] == lines[-1]["update"], "the last policy is rated too"
     assert load_checkpoint(tmp_path / "r" / "best").about["win_rates"]
 
 
@@ -92,13 +95,15 @@ def test_what_the_background_rates_does_not_change_while_training_goes_on(tmp_pa
         def save_best(self, checkpoint):
             saved.append({name: weight.clone() for name, weight in checkpoint.weights.items()})
 
+    ratings = Ratings(run.rater, Folder(), run.stages)
     try:
         run.advance()
         then = {name: weight.clone() for name, weight in run.algorithm.learner.policy.state_dict().items()}
-        run.judge(Folder())
+        ratings.after_update(run.checkpoint(), None)
         run.advance()
-        run.judge(Folder(), last=True)
+        next(ratings.finish(run.checkpoint(), None))
     finally:
+        ratings.close()
         run.close()
     for name, weight in saved[0].items():
         assert torch.equal(weight, then[name])
@@ -107,8 +112,10 @@ def test_what_the_background_rates_does_not_change_while_training_goes_on(tmp_pa
 def test_ending_a_run_does_not_wait_for_a_rating_under_way(tmp_path):
     run = poker.training(**{**TINY, "evaluation": {"every": 1, "matches": 5_000_000, "background": True}})
     run.advance()
-    run.judge(RunFolder(tmp_path))
+    ratings = Ratings(run.rater, RunFolder(tmp_path), run.stages)
+    ratings.after_update(run.checkpoint(), None)
     began = monotonic()
+    ratings.close()
     run.close()
     assert monotonic() - began < 30
 

@@ -98,5 +98,5 @@ def test_the_training_loop_runs_it_with_memory():
     )
     for _ in range(3):
         values = run.advance()
-    assert values["references"] == 2
-    assert values["penalty"] > 0
+    assert values["loss/references"] == 2
+    assert values["loss/penalty"] > 0

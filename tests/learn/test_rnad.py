@@ -23,8 +23,8 @@ from sparring.learn.rnad import (
 )
 from sparring.policy.checkpoint import load_checkpoint
 from sparring.training.config import load_config, validate_config
+from sparring.training.loop import train
 from sparring.training.run import RunFolder
-from sparring.training.training import train
 from tests import poker
 from tests.poker import CPU
 
@@ -263,7 +263,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_both_log_nash_conv(tmp_pa
 def nash_convs(path):
     """NashConv of every update that logged it."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return [line["nash_conv"] for line in lines if "nash_conv" in line]
+    return [line["rating/nash_conv"] for line in lines if "rating/nash_conv" in line]
 
 
 def test_the_rated_policy_drops_small_probabilities():
@@ -271,7 +271,7 @@ def test_the_rated_policy_drops_small_probabilities():
     with torch.no_grad():
         run.algorithm.deployed.head.policy[0].bias.copy_(torch.tensor([0.0, 1.0]))  # 0.27 to 0.73
     tree = load_game("kuhn").tree(load_game("kuhn").settings())
-    policy = player_policy(tree, run.rated_player(len(tree.legal), seed=0))
+    policy = player_policy(tree, run.rater.player(run.checkpoint(), matches=len(tree.legal), seed=0))
     np.testing.assert_allclose(policy, np.tile([0.0, 1.0], (12, 1)))
 
 
@@ -294,7 +294,7 @@ def test_it_learns_in_an_alternating_game_of_another_kind():
     )
     for _ in range(60):
         run.advance()
-    assert run.rate()["random"].win_rate > 0.65  # 3 sigma above a half
+    assert run.rater.rate(run.checkpoint()).scores["random"].win_rate > 0.65  # 3 sigma above a half
 
 
 def test_a_game_of_one_seat_is_refused():
@@ -317,7 +317,7 @@ def mix(run):
     """`float[2, 3]` the policy of each seat, as rated."""
     game = load_game("rps")
     tree = game.tree(convert(RPS["settings"], game.settings, where="rps"))
-    return player_policy(tree, run.rated_player(2, seed=0))
+    return player_policy(tree, run.rater.player(run.checkpoint(), matches=2, seed=0))
 
 
 def test_rock_paper_scissors_approaches_the_known_mix():
@@ -350,11 +350,11 @@ def test_kuhn_poker_is_solved():
             "eta": 0.2, "follow": 0.02, "iterations": [[200, 1]],
         },
     )  # fmt: skip
-    first = run.solve()["nash_conv"]
+    first = run.rater.nash_conv(run.checkpoint())
     for _ in range(700):
         run.advance()
     assert first > 0.7
-    assert run.solve()["nash_conv"] < 0.05
+    assert run.rater.nash_conv(run.checkpoint()) < 0.05
 
 
 @pytest.mark.slow
@@ -364,7 +364,7 @@ def test_plain_self_play_does_not_solve_kuhn_poker():
     for update in range(800):
         run.advance()
         if update >= 400 and update % 50 == 0:
-            seen.append(run.solve()["nash_conv"])
+            seen.append(run.rater.nash_conv(run.checkpoint()))
     assert np.mean(seen) > 0.05
 
 

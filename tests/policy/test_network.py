@@ -11,8 +11,8 @@ from sparring.policy.checkpoint import load_checkpoint
 from sparring.policy.network import load_factory
 from sparring.serving.models import ModelSource
 from sparring.training.config import load_config
+from sparring.training.loop import train
 from sparring.training.run import RunFolder
-from sparring.training.training import train
 
 OWN = """
 import torch

@@ -112,8 +112,8 @@ def ablate_rewards(
     """Train short runs, one with all components and one without each, and compare them."""
     from sparring.games.rocket.reward_study import compare, variants
     from sparring.training.config import load_config
+    from sparring.training.loop import train
     from sparring.training.run import RunFolder
-    from sparring.training.training import train
 
     config, _ = load_config(preset, overrides or [])
     scores = {}

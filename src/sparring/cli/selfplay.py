@@ -112,7 +112,7 @@ def selfplay(
     try:
         gather(arena, batch_size, timeout_ms / 1000)
         with Interrupts() as interrupts, ProgressLine("self-play", total=games, done=store.matches) as bar:
-            rate = bar.rate
+            rate = bar.per_second
             played = play_into_store(
                 store,
                 arena,

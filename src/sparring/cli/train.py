@@ -21,8 +21,8 @@ def train(
 ) -> None:
     """Train an agent by self-play; Ctrl-C saves, the same command goes on from there."""
     from sparring.training.config import load_config
+    from sparring.training.loop import train as run_training
     from sparring.training.run import RunFolder
-    from sparring.training.training import train as run_training
 
     extra = [f"{key}={value}" for key, value in (("workers", workers), ("seed", seed)) if value is not None]
     config, game = load_config(preset, [*(overrides or []), *extra])

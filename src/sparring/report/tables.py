@@ -13,26 +13,12 @@ def score_table(title: str, scores: Mapping[str, Score]) -> Table:
     table = Table("opponent", "win rate", "95% interval", "wins", "draws", "losses", title=title, title_justify="left")
     for name, score in scores.items():
         low, high = score.interval
-        table.add_row(
-            name,
-            f"{score.win_rate:.1%}",
-            f"{low:.1%} - {high:.1%}",
-            str(score.wins),
-            str(score.draws),
-            str(score.losses),
-        )
+        counts = map(str, (score.wins, score.draws, score.losses))
+        table.add_row(name, f"{score.win_rate:.1%}", f"{low:.1%} - {high:.1%}", *counts)
     return table
 
 
 def score_json(score: Score) -> dict[str, Any]:
     """The same as plain data."""
-    return {
-        "matches": score.matches,
-        "wins": score.wins,
-        "draws": score.draws,
-        "losses": score.losses,
-        "failed": score.failed,
-        "win_rate": score.win_rate,
-        "interval": list(score.interval),
-        "decisions_per_match": score.decisions_per_match,
-    }
+    names = ("matches", "wins", "draws", "losses", "failed", "win_rate", "interval", "decisions_per_match")
+    return {name: getattr(score, name) for name in names}

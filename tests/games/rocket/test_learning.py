@@ -17,8 +17,9 @@ from sparring.learn.learner import NotFinite
 from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.rollout import Collector, everyone
 from sparring.training.config import validate_config
+from sparring.training.loop import train
 from sparring.training.run import RunFolder
-from sparring.training.training import Training, train
+from sparring.training.self_play import SelfPlay
 
 QUICK = {
     "game": "rocket",
@@ -54,7 +55,7 @@ def test_a_nan_in_an_observation_stops_training_and_is_named():
     data = {**QUICK, "network": {"width": 16, "layers": 1}, "matches": 4}
     data["learner"] = {"kind": "ppo", "rows": 256, "batch": 32, "cut": 16}
     config, game = validate_config(data, where="test")
-    training = Training(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, say=lambda text: None)
     training.advance()
     training.arena._groups[0]._observation["world"][3, 7] = np.nan
     with pytest.raises(NotFinite, match="training stopped: observation.world is not finite"):
@@ -69,8 +70,12 @@ STAGED = {
         "actions": "small",
         "seconds": 2,
         "curriculum": [
-            {"name": "drive", "modes": ["1v1"], "advance": {"measure": "touch_rate", "at_least": 0.0, "times": 2}},
-            {"name": "score", "starts": {"attack": 1}, "advance": {"measure": "goal_rate", "at_least": 100.0}},
+            {
+                "name": "drive",
+                "modes": ["1v1"],
+                "advance": {"measure": "touches_per_minute", "at_least": 0.0, "times": 2},
+            },
+            {"name": "score", "starts": {"attack": 1}, "advance": {"measure": "goals_per_minute", "at_least": 100.0}},
             {"name": "team", "modes": ["2v2"]},
         ],
     },
@@ -96,9 +101,10 @@ def test_a_run_goes_to_the_next_stage_by_its_measure_and_a_resumed_one_stands_wh
     assert any(line.startswith("resuming") for line in said)
     assert not any(line.startswith("stage") for line in said)
     lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert [line["stage"] for line in lines][:3] == [0, 0, 1]
-    assert lines[-1]["stage"] == 1
-    assert {"play/goals_a_minute", "play/decided_share", "play/touches_a_minute"} <= set(lines[-1])
+    stages = [line["play/stage"] for line in lines if "play/stage" in line]
+    assert stages[:3] == [0, 0, 1]
+    assert stages[-1] == 1
+    assert {"play/goals_per_minute", "play/decided_share", "play/touches_per_minute"} <= set(lines[-2])
 
 
 @pytest.mark.slow
@@ -106,7 +112,7 @@ def test_a_run_goes_to_the_next_stage_by_its_measure_and_a_resumed_one_stands_wh
 def test_a_small_run_touches_the_ball_five_times_as_often_as_random_within_five_minutes_of_two_cores():
     config, game = validate_config(QUICK, where="test")
     random_rate = touch_rate(RocketSettings(**settings_of(config)), RandomPlayer(0), steps=1500)
-    training = Training(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, say=lambda text: None)
     start = process_time()
     while training.decisions < config.decisions:
         training.advance()
@@ -132,7 +138,7 @@ def touch_rate(settings, player, *, steps):
     for _ in range(steps):
         decisions, _ = arena.wait()
         arena.act(decisions, player.act(decisions).action)
-    return arena.play_report()["touches_a_minute"]
+    return arena.play_report()["touches_per_minute"]
 
 
 class BallDirection:

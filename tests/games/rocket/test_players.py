@@ -40,7 +40,7 @@ def test_toward_ball_gets_to_the_ball():
     for _ in range(60):
         decisions, _ = arena.wait()
         arena.act(decisions, player.act(decisions).action)
-    assert arena.play_report()["touches_a_minute"] > 5
+    assert arena.play_report()["touches_per_minute"] > 5
 
 
 def test_the_nearest_action_of_a_table_row_is_that_row():

@@ -72,9 +72,9 @@ def weight_at(weight: Weight, rows: int) -> float:
 class Advance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When a stage has done its work."""
 
-    measure: Annotated[str, Meta(pattern="^(win_rate/.+|touch_rate|goal_rate|elo)$")]
-    """`win_rate/PLAYER` in evaluations against a built-in player, `touch_rate` (a car's touches a minute),
-    `goal_rate` (a match's goals a minute), or `elo` against all built-in players of an evaluation together
+    measure: Annotated[str, Meta(pattern="^(win_rate/.+|touches_per_minute|goals_per_minute|elo)$")]
+    """`win_rate/PLAYER` in evaluations against a built-in player, `touches_per_minute` (a car's),
+    `goals_per_minute` (a match's), or `elo` against all built-in players of an evaluation together
     (`curriculum.RATINGS`)."""
     at_least: float
     times: Annotated[int, Meta(ge=1)] = 2
