@@ -1,7 +1,7 @@
 """Diagnosis: calibration by hand, ratings in the background, what to lower when memory runs out, whose NaN it is."""
 
-import dataclasses
 import json
+from dataclasses import replace
 from time import monotonic
 
 import numpy as np
@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from sparring.core import RunError
+from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings
 from sparring.learn.diagnosis import value_calibration
 from sparring.learn.learner import NotFinite
 from sparring.learn.magnet import Magnet, MagnetSettings
@@ -24,7 +25,7 @@ from tests import poker
 TINY = {
     "game": "kuhn",
     "network": {"width": 8},
-    "learner": {"kind": "ppo", "rows": 64, "batch": 64, "epochs": 1},
+    "learner": {"kind": "ppo", "batch_size": 64, "minibatch_size": 64, "epochs": 1},
     "decisions": 700,
     "matches": 16,
     "threads": 1,
@@ -34,14 +35,13 @@ TINY = {
 
 def rows_like(value, reward):
     """Episodes of one row each."""
-    episodes = poker.collect(len(value), name="kuhn")
     count = len(value)
-    return dataclasses.replace(
+    episodes = poker.collect(2 * count, name="kuhn", matches=count)
+    headers, steps = episodes.headers.take(slice(count)), episodes.steps.take(slice(count))
+    return replace(
         episodes,
-        lengths=np.ones(count, np.int32),
-        last_value=np.zeros(count, np.float32),
-        value=np.array(value, np.float32),
-        reward=np.array(reward, np.float32),
+        headers=replace(headers, lengths=np.ones(count, np.int32), last_value=np.zeros(count, np.float32)),
+        steps=replace(steps, value=np.array(value, np.float32), reward=np.array(reward, np.float32)),
     )
 
 
@@ -62,7 +62,7 @@ def test_every_update_logs_calibration_and_policy_age(tmp_path):
     config, game = validate_config({**TINY, "decisions": 60, "evaluation": {"every": 0, "matches": 10}}, where="test")
     train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
     line = json.loads((tmp_path / "r" / "metrics.jsonl").read_text().splitlines()[-1])
-    wanted = {"entropy", "kl", "clip_fraction", "explained_variance", "gradient_norm", "decisions_per_second"}
+    wanted = {"entropy", "approx_kl", "clip_fraction", "explained_variance", "grad_norm", "decisions_per_second"}
     wanted |= {"value_bias", "calibration_error", "policy_age", "share/learn", "share/forward"}
     assert wanted <= set(line)
 
@@ -128,10 +128,12 @@ def test_out_of_memory_names_the_setting_to_lower(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(run.algorithm.learner, "update", fails)
-    with pytest.raises(RunError, match=r"out of memory while learning: lower learner.batch or the size of the network"):
+    with pytest.raises(
+        RunError, match=r"out of memory while learning: lower learner.minibatch_size or the size of the network"
+    ):
         run.advance()
     monkeypatch.setattr(run.collector, "collect", fails)
-    with pytest.raises(RunError, match=r"out of memory while playing: lower matches or learner.rows"):
+    with pytest.raises(RunError, match=r"out of memory while playing: lower matches or learner.batch_size"):
         run.advance()
 
 
@@ -140,26 +142,31 @@ def test_other_errors_are_left_as_they_are():
         raise RuntimeError("shapes cannot be multiplied")
 
 
-def learner_of(kind, network):
+def learner_of(kind, network, settings=None):
     if kind == "ppo":
-        return Ppo(network, PpoSettings(), device=poker.CPU, seed=0)
+        return Ppo(network, settings or PpoSettings(), device=poker.CPU, seed=0)
     if kind == "magnet":
-        return Magnet(network, MagnetSettings(), device=poker.CPU, seed=0)
-    return Rnad(network, RnadSettings(), device=poker.CPU)
+        return Magnet(network, settings or MagnetSettings(), device=poker.CPU, seed=0)
+    if kind == "alphazero":
+        return AlphaZero(network, settings or AlphaZeroSettings(), device=poker.CPU, seed=0, symmetry=None)
+    return Rnad(network, settings or RnadSettings(), device=poker.CPU)
 
 
-@pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad"])
+KINDS = pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad", "alphazero"])
+
+
+@KINDS
 def test_a_nan_in_an_observation_is_named_and_changes_nothing(kind):
     episodes, network = poker.collect(100), poker.policy()
     episodes.steps.observation["state"][7, 0] = np.nan
     before = {name: weight.clone() for name, weight in network.state_dict().items()}
-    with pytest.raises(NotFinite, match="observation.state is not finite") as caught:
+    with pytest.raises(NotFinite, match="observation/state is not finite") as caught:
         learner_of(kind, network).update(episodes, progress=0)
-    assert caught.value.batch["observation.state"].isnan().any()
+    assert caught.value.batch["observation/state"].isnan().any()
     assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
 
 
-@pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad"])
+@KINDS
 def test_a_nan_in_a_gradient_is_named_by_its_weight_and_changes_nothing(kind):
     episodes, network = poker.collect(100), poker.policy()
     before = {name: weight.clone() for name, weight in network.state_dict().items()}
@@ -167,3 +174,21 @@ def test_a_nan_in_a_gradient_is_named_by_its_weight_and_changes_nothing(kind):
     with pytest.raises(NotFinite, match=r"gradient of head.value.0.weight is not finite"):
         learner_of(kind, network).update(episodes, progress=0)
     assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
+
+
+@KINDS
+def test_the_learning_rate_logged_is_the_one_used(kind):
+    """A linear schedule falls with progress, and stays at a hundredth when the run is over."""
+    settings = {
+        "ppo": PpoSettings(epochs=1, learning_rate=0.01),
+        "magnet": MagnetSettings(ppo=PpoSettings(epochs=1, learning_rate=0.01)),
+        "alphazero": AlphaZeroSettings(learning_rate=0.01),
+        "rnad": RnadSettings(learning_rate=0.01, lr_schedule="linear"),
+    }[kind]
+    learner, episodes = learner_of(kind, poker.policy(), settings), poker.collect(50)
+    rates = []
+    for progress in (0.0, 0.5, 0.999, 1.0):
+        rates.append(learner.update(episodes, progress=progress)["learning_rate"])
+        optimiser = learner._ppo._optimiser if kind == "magnet" else learner._optimiser
+        assert [group["lr"] for group in optimiser._adam.param_groups] == [rates[-1]]
+    assert rates == pytest.approx([0.01, 0.005, 0.0001, 0.0001])

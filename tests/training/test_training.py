@@ -20,7 +20,7 @@ TINY = {
     "game": "hex",
     "settings": {"size": 3},
     "network": {"channels": 8, "blocks": 1},
-    "learner": {"kind": "ppo", "rows": 256, "batch": 64, "epochs": 2, "segment": 3},
+    "learner": {"kind": "ppo", "batch_size": 256, "minibatch_size": 64, "epochs": 2, "segment_length": 3},
     "decisions": 1500,
     "matches": 16,
     "threads": 1,
@@ -46,9 +46,9 @@ def test_a_policy_is_rated_at_the_temperature_the_evaluation_asks_for():
 def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path, network):
     network = {**TINY["network"], **network}
     run(tmp_path / "whole", network=network)
-    run(tmp_path / "parts", network=network, decisions=700, learner={**TINY["learner"], "schedule": "constant"})
+    run(tmp_path / "parts", network=network, decisions=700, learner={**TINY["learner"], "lr_schedule": "constant"})
     whole = tmp_path / "constant"
-    constant = {**TINY["learner"], "schedule": "constant"}
+    constant = {**TINY["learner"], "lr_schedule": "constant"}
     run(whole, network=network, learner=constant)
     outcome = run(tmp_path / "parts", network=network, learner=constant)
     assert outcome.finished
@@ -75,7 +75,9 @@ def test_a_run_folder_holds_what_the_docs_say(tmp_path):
     assert len(list((tmp_path / "r" / "checkpoints").iterdir())) == 2
     assert outcome.scores["random"].matches == 20
     last = lines(tmp_path / "r", timed=True)[-1]
-    assert {"entropy", "kl", "clip_fraction", "explained_variance", "mean_batch", "matches_per_second"} <= set(last)
+    assert {"entropy", "approx_kl", "clip_fraction", "explained_variance", "mean_batch", "matches_per_second"} <= set(
+        last
+    )
 
 
 def test_metrics_written_after_the_last_checkpoint_are_not_doubled(tmp_path):
@@ -131,7 +133,7 @@ def test_a_nan_stops_the_run_and_leaves_the_batch(tmp_path, monkeypatch):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_and_exits_with_0(tmp_path, number):
     command = [sys.executable, "-m", "sparring", "train", "hex-quick", "--run", str(tmp_path / "r")]
-    command += ["learner.rows=512", "matches=32", "decisions=100_000_000", "threads=1", "evaluation.every=0"]
+    command += ["learner.batch_size=512", "matches=32", "decisions=100_000_000", "threads=1", "evaluation.every=0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     metrics = tmp_path / "r" / "metrics.jsonl"
     deadline = time.monotonic() + 120
@@ -148,7 +150,7 @@ def test_a_signal_saves_and_exits_with_0(tmp_path, number):
 def test_hex_quick_shortened_beats_random(tmp_path):
     """A small part of the preset already beats random far beyond chance (60% of 200 matches would be 3 sigma)."""
     overrides = ["decisions=50_000", "threads=1", "evaluation.every=0", "evaluation.matches=200", "settings.size=3"]
-    overrides += ["network.channels=16", "network.blocks=1", "learner.rows=4096", "learner.learning_rate=3e-3"]
+    overrides += ["network.channels=16", "network.blocks=1", "learner.batch_size=4096", "learner.learning_rate=3e-3"]
     config, game = load_config("hex-quick", overrides)
     outcome = train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
     assert outcome.scores["random"].win_rate > 0.75

@@ -147,11 +147,11 @@ class Training:
             {POLICY: self.player},
             everyone(0, self.spec.seats),
             record=[POLICY],
-            segment=self.algorithm.segment,
-            truncate_after=self.algorithm.cut,
+            segment=self.algorithm.segment_length,
+            truncate_after=self.algorithm.truncate_after,
             keep_policy=self.algorithm.keep_policy,
         )
-        self._ahead = Ahead(self.collector, self.algorithm.rows) if config.overlap else None
+        self._ahead = Ahead(self.collector, self.algorithm.batch_size) if config.overlap else None
         self._rater = Rater(
             game=game,
             settings=self._settings,
@@ -160,7 +160,7 @@ class Training:
             evaluation=config.evaluation,
             matches=config.matches,
             seed=config.seed,
-            least=self.algorithm.least,
+            least=self.algorithm.policy_threshold,
         )
         self._background = Background() if config.evaluation.background else None
         self._stages = Stages()
@@ -171,11 +171,11 @@ class Training:
         start = perf_counter()
         counters, engine = self.collector.counters, self.engine.counters
         before = (counters.decisions, counters.matches, counters.batches, engine.forward_seconds)
-        rows = f"{self.algorithm.settings_at}.rows"
+        rows = f"{self.algorithm.settings_at}.batch_size"
         with self._stages.time("collect"), lower_if_too_large("playing", "matches", rows):
             episodes, too_old = self._collect()
         progress = min(1.0, self.decisions / self._config.decisions)
-        batch = f"{self.algorithm.settings_at}.batch"
+        batch = f"{self.algorithm.settings_at}.minibatch_size"
         with self._stages.time("learn"), lower_if_too_large("learning", batch, "the size of the network"):
             values = self.algorithm.learner.update(episodes, progress=progress)
         values |= value_calibration(episodes)
@@ -206,7 +206,7 @@ class Training:
 
     def _collect(self) -> tuple[Episodes, int]:
         """The next episodes to learn from, and how many were too old to keep."""
-        found = self.collector.collect(self.algorithm.rows) if self._ahead is None else self._ahead.take()
+        found = self.collector.collect(self.algorithm.batch_size) if self._ahead is None else self._ahead.take()
         if self._config.most_age == 0:
             return found, 0
         episodes = young(found, version=self.engine.policies[POLICY], most_age=self._config.most_age)

@@ -13,7 +13,8 @@ from sparring.training.training import Training
 QUICK = ["pokemon-gen1", "pokemon-doubles", "pokemon-gen1-rnad"]
 PRESETS = [f"pokemon-{name}{kind}" for name in ("gen1", "gen9", "gen1ou", "doubles", "vgc") for kind in ("", "-rnad")]
 SMALL = [
-    "matches=6", "learner.rows=150", "learner.batch=80", "threads=1", "network.width=32", "network.heads=2",
+    "matches=6", "learner.batch_size=150", "learner.minibatch_size=80", "threads=1",
+    "network.width=32", "network.heads=2",
     "evaluation.every=1", "evaluation.matches=2", "evaluation.opponents=[random]", "evaluation.background=false",
 ]  # fmt: skip
 
@@ -37,7 +38,7 @@ def check(preset: str) -> None:
     for metrics in updates(preset):
         assert metrics["failed_matches"] == 0
         assert all(math.isfinite(value) for value in metrics.values())
-        assert metrics["gradient_norm"] > 0
+        assert metrics["grad_norm"] > 0
         assert {"reward/outcome", "reward/damage", "calibration_error", "policy_age"} <= set(metrics)
         assert (metrics["reward/damage"] > 0) == ("rnad" not in preset)
 
@@ -58,7 +59,7 @@ def test_every_other_preset_trains(preset: str) -> None:
 
 
 def test_it_trains_with_transformer_memory_and_int8_actors() -> None:
-    overrides = ["network.memory=transformer", "network.window=4", "learner.segment=8", "overlap=false"]
+    overrides = ["network.memory=transformer", "network.window=4", "learner.segment_length=8", "overlap=false"]
     first, _ = updates("pokemon-gen1", *overrides)
     assert first["clip_fraction"] < 0.5
     updates("pokemon-gen1", "actor_dtype=int8")
