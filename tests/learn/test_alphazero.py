@@ -13,7 +13,7 @@ from sparring.core import Array, InputError, Rows
 from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings, alphazero_losses, mirror, searched_rows
 from sparring.learn.outputs import row_outputs
 from sparring.learn.replay import ReplayWindow
-from sparring.policy import ActorCritic, value_error
+from sparring.policy import value_error
 from sparring.policy.checkpoint import load_checkpoint
 from sparring.training.config import load_config, validate_config
 from sparring.training.run import RunFolder
@@ -153,21 +153,6 @@ def test_a_categorical_value_head_learns_from_the_outcome():
     assert losses[-1] < 0.2
     _, value = row_outputs(policy, episodes, device=CPU)
     assert (value - 1).abs().mean() < 0.2
-
-
-def test_the_normaliser_sees_each_updates_episodes_once():
-    class Normalising(ActorCritic):
-        seen = ()
-
-        def absorb(self, observation):
-            self.seen = (*self.seen, observation["state"].shape)
-
-    plain, episodes = poker.policy(), poker.collect(100)
-    policy = Normalising(plain.encoder, plain.core, plain.head)
-    learner = alphazero(policy, replay_ratio=10.0)
-    for _ in range(2):
-        learner.update(episodes, progress=0)
-    assert policy.seen == (episodes.steps.observation["state"].shape,) * 2
 
 
 def test_a_learner_loaded_from_its_state_goes_on_as_the_first_would():
