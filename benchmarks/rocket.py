@@ -164,7 +164,14 @@ def ppo_speed(memory: str, passes: int, *, stepping: int, updates: int = 6) -> f
     from sparring.training.config import validate_config
     from sparring.training.self_play import SelfPlay
 
-    learner = {"kind": "ppo", "rows": ROWS, "epochs": passes, "batch": 8192, "cut": 64, "stop_kl": 10.0}
+    learner = {
+        "kind": "ppo",
+        "batch_size": ROWS,
+        "epochs": passes,
+        "minibatch_size": 8192,
+        "truncate_after": 64,
+        "target_kl": 10.0,
+    }
     config, game = validate_config(
         {
             "game": "rocket",

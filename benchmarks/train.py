@@ -42,7 +42,7 @@ def say(figure: str, value: float, unit: str, **more: float | str) -> None:
 def open_training(*, overlap: bool, quick: bool) -> SelfPlay:
     overrides = ["threads=1", f"overlap={str(overlap).lower()}", "evaluation.background=false"]
     if quick:
-        overrides += ["matches=64", "learner.rows=4096"]
+        overrides += ["matches=64", "learner.batch_size=4096"]
     config, game = load_config(PRESET, overrides)
     return SelfPlay(config, game, say=lambda text: None)
 
@@ -103,15 +103,15 @@ def learner_alone(episodes: Episodes, *, quick: bool) -> None:
     config, game = load_config(PRESET, [])
     spec = episodes.spec
     network = game.network(**config.network)
-    settings = PpoSettings(epochs=1, batch=BATCH, stop_kl=100.0)
+    settings = PpoSettings(epochs=1, minibatch_size=BATCH, target_kl=100.0)
     learner = Ppo(game.policy(spec, network), settings, device=CPU, seed=0)
     plain = game.policy(spec, network)
-    ready = list(batches(episodes, rows=BATCH, device=CPU, rng=np.random.default_rng(0)))
+    ready = list(batches(episodes, minibatch_size=BATCH, device=CPU, rng=np.random.default_rng(0)))
 
     def passes() -> None:
         for batch in ready:
             plain.zero_grad(set_to_none=True)
-            output = plain.unroll(batch.observation, batch.legal, batch.first, batch.memory)
+            output = plain.unroll(batch.observation, batch.legal, batch.memory)
             (output.logits.square().mean() + output.value.square().mean()).backward()
 
     sides = {"plain": passes, "learner": lambda: learner.update(episodes, progress=0.0)}

@@ -50,7 +50,7 @@ def checkpoint(tmp_path):
     [
         (["train", "hex-quik"], ["unknown preset 'hex-quik'", "hex-quick"]),
         (["train", "hex-quick", "learner.lr=1"], ["learner.lr: unknown key", "learning_rate"]),
-        (["train", "hex-quick", "learner.clip=-1"], ["learner.clip = -1", "> 0"]),
+        (["train", "hex-quick", "learner.clip_range=-1"], ["learner.clip_range = -1", "> 0"]),
         (["train", "hex-quick", "game=chess"], ["unknown game 'chess'", "hex"]),
         (["train", "hex-quick", "settings.size=2"], ["size = 2", ">= 3"]),
         (["train", "hex-quick", "matches"], ["key=value"]),
@@ -104,7 +104,7 @@ def test_a_full_disk(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
 
     command = [sys.executable, "-m", "sparring", "train", "hex-quick", "--run", str(tmp_path / "r"), "threads=1"]
-    command += ["learner.rows=64", "matches=8", "decisions=64"]
+    command += ["learner.batch_size=64", "matches=8", "decisions=64"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=200, preexec_fn=fill)
     assert result.returncode == 2, result.stderr
     one_line(result.stderr, "cannot write")

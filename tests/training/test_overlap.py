@@ -17,7 +17,7 @@ CONFIG = {
     "game": "rps",
     "settings": {"wins": [1.0, 2.0, 3.0]},
     "network": {"width": 8, "layers": 1},
-    "learner": {"kind": "ppo", "rows": 256, "batch": 256, "epochs": 1, "learning_rate": 0.01},
+    "learner": {"kind": "ppo", "batch_size": 256, "minibatch_size": 256, "epochs": 1, "learning_rate": 0.01},
     "matches": 32,
     "overlap": True,
 }

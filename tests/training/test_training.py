@@ -22,7 +22,7 @@ TINY = {
     "game": "hex",
     "settings": {"size": 3},
     "network": {"channels": 8, "blocks": 1},
-    "learner": {"kind": "ppo", "rows": 256, "batch": 64, "epochs": 2, "segment": 3},
+    "learner": {"kind": "ppo", "batch_size": 256, "minibatch_size": 64, "epochs": 2, "segment_length": 3},
     "decisions": 1500,
     "matches": 16,
     "threads": 1,
@@ -52,7 +52,7 @@ def test_a_policy_is_rated_at_the_temperature_the_evaluation_asks_for():
 
 @pytest.mark.parametrize("network", [{}, {"memory": "lstm"}])
 def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path, network):
-    changes = {"network": {**TINY["network"], **network}, "learner": {**TINY["learner"], "schedule": "constant"}}
+    changes = {"network": {**TINY["network"], **network}, "learner": {**TINY["learner"], "lr_schedule": "constant"}}
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run(whole, **changes)
     run(parts, **changes, decisions=700)
@@ -88,7 +88,7 @@ def test_every_metric_is_in_a_group(tmp_path):
     first = updates(tmp_path / "r", timed=True)[0]
     play = ("decisions_per_second", "matches_per_second", "mean_batch", "episode_length", "mean_return")
     play += ("failed_matches", "policy_lag", "dropped")
-    loss = ("policy_loss", "entropy", "kl", "clip_fraction", "explained_variance", "value_bias", "learning_rate")
+    loss = ("policy_loss", "entropy", "approx_kl", "clip_fraction", "explained_variance", "value_bias", "learning_rate")
     stages = ("collect", "forward", "learn", "publish")
     wanted = {
         f"{group}/{name}" for group, names in (("play", play), ("loss", loss), ("time", stages)) for name in names
@@ -240,7 +240,7 @@ def test_a_nan_stops_the_run_and_leaves_the_batch(tmp_path, monkeypatch):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_and_exits_with_0(tmp_path, number):
     command = [sys.executable, "-m", "sparring", "train", "hex-quick", "--run", str(tmp_path / "r")]
-    command += ["learner.rows=512", "matches=32", "decisions=100_000_000", "threads=1", "evaluation.every=0"]
+    command += ["learner.batch_size=512", "matches=32", "decisions=100_000_000", "threads=1", "evaluation.every=0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     metrics = tmp_path / "r" / "metrics.jsonl"
     deadline = time.monotonic() + 120
@@ -258,7 +258,7 @@ def test_a_signal_saves_and_exits_with_0(tmp_path, number):
 def test_hex_quick_shortened_beats_random(tmp_path):
     """A small part of the preset already beats random far beyond chance (60% of 200 matches would be 3 sigma)."""
     overrides = ["decisions=50_000", "threads=1", "evaluation.every=0", "evaluation.matches=200", "settings.size=3"]
-    overrides += ["network.channels=16", "network.blocks=1", "learner.rows=4096", "learner.learning_rate=3e-3"]
+    overrides += ["network.channels=16", "network.blocks=1", "learner.batch_size=4096", "learner.learning_rate=3e-3"]
     config, game = load_config("hex-quick", overrides)
     outcome = train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
     assert outcome.scores["random"].win_rate > 0.75

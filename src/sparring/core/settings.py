@@ -12,13 +12,13 @@ from msgspec import Meta
 
 from sparring.core.errors import InputError
 
-S = TypeVar("S")
-
 Positive = Annotated[float, Meta(gt=0)]
 NonNegative = Annotated[float, Meta(ge=0)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=1)]
 NonNegativeInt = Annotated[int, Meta(ge=0)]
+
+S = TypeVar("S")
 
 
 def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:

@@ -55,7 +55,12 @@ class SelfPlay:
             config.learner, policy, spec=self.spec, device=self._device, seed=config.seed
         )
         self.rater = Rater(
-            game, config, settings=settings, spec=self.spec, device=self._device, least=self.algorithm.least
+            game,
+            config,
+            settings=settings,
+            spec=self.spec,
+            device=self._device,
+            policy_threshold=self.algorithm.policy_threshold,
         )
         self.engine = InferenceEngine(
             self.spec,
@@ -79,8 +84,8 @@ class SelfPlay:
             {POLICY: self.player},
             everyone(0, self.spec.seats),
             record=[POLICY],
-            segment=self.algorithm.segment,
-            truncate_after=self.algorithm.cut,
+            segment=self.algorithm.segment_length,
+            truncate_after=self.algorithm.truncate_after,
             keep_policy=self.algorithm.keep_policy,
         )
         self._ahead: Background[Episodes] = Background("collect")
@@ -149,9 +154,9 @@ class SelfPlay:
 
     def _collect(self) -> tuple[Episodes, int]:
         """The next episodes to learn from, and how many were dropped because their weights were too old."""
-        rows, max_lag = self.algorithm.rows, self._config.max_policy_lag
+        rows, max_lag = self.algorithm.batch_size, self._config.max_policy_lag
         forward_before = self.engine.counters.forward_seconds
-        settings = ("matches", f"{self.algorithm.settings_at}.rows")
+        settings = ("matches", f"{self.algorithm.settings_at}.batch_size")
         with self.stages.time("collect"), lower_if_too_large("playing", *settings):
             found = self._ahead.take(wait=True) or self.collector.collect(rows)
             if self._config.overlap:
@@ -166,7 +171,7 @@ class SelfPlay:
     def _learn(self, episodes: Episodes) -> dict[str, float]:
         """Lets the learner update its policy."""
         progress = min(1.0, self.decisions / self._config.decisions)
-        settings = (f"{self.algorithm.settings_at}.batch", "the size of the network")
+        settings = (f"{self.algorithm.settings_at}.minibatch_size", "the size of the network")
         with self.stages.time("learn"), lower_if_too_large("learning", *settings):
             return self.algorithm.learner.update(episodes, progress=progress)
 

@@ -50,20 +50,15 @@ def test_steps_and_unroll_are_the_same_function(format: str, memory: str) -> Non
     spec, observation, legal = real_rows(format, 12)
     torch.manual_seed(0)
     policy = GAME.policy(spec, PokemonNetwork(width=32, heads=2, memory=memory))
-    first = torch.zeros(4, 3, dtype=torch.bool)
-    first[0] = True
-    first[2, 1] = True
     with torch.no_grad():
         whole = policy.unroll(
             {name: field.unflatten(0, (4, 3)) for name, field in observation.items()},
             legal.unflatten(0, (4, 3)),
-            first,
             policy.initial_memory(3),
         )
         state = policy.initial_memory(3)
         for step in range(4):
             rows = slice(3 * step, 3 * step + 3)
-            state = {name: value * ~first[step].view(3, *[1] * (value.dim() - 1)) for name, value in state.items()}
             answer = policy.step({name: field[rows] for name, field in observation.items()}, legal[rows], state)
             state = answer.memory
             torch.testing.assert_close(answer.logits, whole.logits[step], atol=1e-5, rtol=1e-4)

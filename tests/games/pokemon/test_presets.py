@@ -14,7 +14,8 @@ from sparring.training.self_play import SelfPlay
 QUICK = ["pokemon-gen1", "pokemon-doubles", "pokemon-gen1-rnad"]
 PRESETS = [f"pokemon-{name}{kind}" for name in ("gen1", "gen9", "gen1ou", "doubles", "vgc") for kind in ("", "-rnad")]
 SMALL = [
-    "matches=6", "learner.rows=150", "learner.batch=80", "threads=1", "network.width=32", "network.heads=2",
+    "matches=6", "learner.batch_size=150", "learner.minibatch_size=80", "threads=1",
+    "network.width=32", "network.heads=2",
     "evaluation.every=1", "evaluation.matches=2", "evaluation.opponents=[random]", "evaluation.background=false",
 ]  # fmt: skip
 
@@ -38,7 +39,7 @@ def check(preset: str) -> None:
     for metrics in updates(preset):
         assert metrics["play/failed_matches"] == 0
         assert all(math.isfinite(value) for value in metrics.values())
-        assert metrics["loss/gradient_norm"] > 0
+        assert metrics["loss/grad_norm"] > 0
         wanted = {"play/reward/outcome", "play/reward/damage", "play/policy_lag", "loss/calibration_error"}
         assert wanted <= set(metrics)
         assert (metrics["play/reward/damage"] > 0) == ("rnad" not in preset)
@@ -60,7 +61,7 @@ def test_every_other_preset_trains(preset: str) -> None:
 
 
 def test_it_trains_with_transformer_memory_and_int8_actors() -> None:
-    overrides = ["network.memory=transformer", "network.window=4", "learner.segment=8", "overlap=false"]
+    overrides = ["network.memory=transformer", "network.window=4", "learner.segment_length=8", "overlap=false"]
     first, _ = updates("pokemon-gen1", *overrides)
     assert first["loss/clip_fraction"] < 0.5
     updates("pokemon-gen1", "actor_dtype=int8")

@@ -36,15 +36,15 @@ QUICK = {
     "network": {"width": 128, "layers": 2},
     "learner": {
         "kind": "ppo",
-        "rows": 12288,
+        "batch_size": 12288,
         "epochs": 4,
-        "batch": 1536,
+        "minibatch_size": 1536,
         "learning_rate": 1e-3,
-        "schedule": "constant",
-        "entropy_weight": 0.005,
-        "discount": 0.98,
-        "trace": 0.9,
-        "cut": 64,
+        "lr_schedule": "constant",
+        "entropy_coef": 0.005,
+        "gamma": 0.98,
+        "gae_lambda": 0.9,
+        "truncate_after": 64,
     },
     "matches": 96,
     "decisions": 700_000,
@@ -53,7 +53,7 @@ QUICK = {
 
 def test_a_nan_in_an_observation_stops_training_and_is_named():
     data = {**QUICK, "network": {"width": 16, "layers": 1}, "matches": 4}
-    data["learner"] = {"kind": "ppo", "rows": 256, "batch": 32, "cut": 16}
+    data["learner"] = {"kind": "ppo", "batch_size": 256, "minibatch_size": 32, "truncate_after": 16}
     config, game = validate_config(data, where="test")
     training = SelfPlay(config, game, say=lambda text: None)
     training.advance()
@@ -80,7 +80,7 @@ STAGED = {
         ],
     },
     "network": {"kind": "attention", "width": 16, "layers": 1, "memory": "lstm"},
-    "learner": {"kind": "ppo", "rows": 256, "batch": 64, "cut": 16, "segment": 8},
+    "learner": {"kind": "ppo", "batch_size": 256, "minibatch_size": 64, "truncate_after": 16, "segment_length": 8},
     "matches": 4,
     "decisions": 1024,
     "evaluation": {"matches": 2},
@@ -200,7 +200,15 @@ def probe_accuracy(memory, updates=60):
     device = Device.pick("cpu")
     learner = Ppo(
         rocket_policy(arena.spec, network),
-        PpoSettings(rows=2304, epochs=6, batch=384, learning_rate=3e-3, discount=0.0, segment=12, stop_kl=10.0),
+        PpoSettings(
+            batch_size=2304,
+            epochs=6,
+            minibatch_size=384,
+            learning_rate=3e-3,
+            gamma=0.0,
+            segment_length=12,
+            target_kl=10.0,
+        ),
         device=device,
         seed=0,
     )

@@ -118,7 +118,13 @@ def test_presets_are_valid(preset):
     ("preset", "memory"), [("rocket-1v1", False), ("rocket-1v1-lstm", True), ("rocket-curriculum", True)]
 )
 def test_a_preset_learns_an_update_with_the_memory_it_names(preset, memory):
-    small = ["matches=4", "learner.rows=128", "learner.batch=64", "network.width=16", "learner.cut=16"]
+    small = [
+        "matches=4",
+        "learner.batch_size=128",
+        "learner.minibatch_size=64",
+        "network.width=16",
+        "learner.truncate_after=16",
+    ]
     config, game = load_config(preset, small)
     training = SelfPlay(config, game, say=lambda text: None)
     values = training.advance()

@@ -128,7 +128,7 @@ settings:
   starts: {near_goal: 1}
   rewards: {components: {touch: 1.0, speed_to_ball: 0.5}}
 network: {width: 16, layers: 1}
-learner: {kind: ppo, rows: 128, epochs: 1, batch: 64, cut: 16}
+learner: {kind: ppo, batch_size: 128, epochs: 1, minibatch_size: 64, truncate_after: 16}
 matches: 4
 evaluation: {matches: 2, opponents: [toward-ball]}
 """
