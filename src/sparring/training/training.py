@@ -6,7 +6,6 @@ Everything that makes a run what it is lives in a `Training`; `train` is the loo
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -30,11 +29,11 @@ from sparring.core import (
 )
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.league import evaluate
+from sparring.league import Entrant, evaluate
 from sparring.learn.diagnosis import value_calibration
 from sparring.learn.learner import NotFinite
 from sparring.policy import parameter_text
-from sparring.policy.checkpoint import Checkpoint, load_checkpoint
+from sparring.policy.checkpoint import Checkpoint
 from sparring.policy.network import build_network
 from sparring.report.metrics import Metrics
 from sparring.report.progress import ProgressLine, share_text
@@ -50,6 +49,20 @@ POLICY = "main"
 
 
 @dataclass(frozen=True)
+class Update:
+    """A run after an update, for a callback."""
+
+    update: int
+    """How many updates there have been."""
+    decisions: int
+    """Trained on so far."""
+    metrics: Mapping[str, float]
+    """Of this update, as in metrics.jsonl."""
+    checkpoint: Checkpoint
+    """The policy as it is now."""
+
+
+@dataclass(frozen=True)
 class Outcome:
     """How a call of `train` ended."""
 
@@ -60,8 +73,18 @@ class Outcome:
     scores: Mapping[str, Score]
 
 
-def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[str], None] = print) -> Outcome:
-    """Trains until `config.decisions`, resuming whatever `folder` holds; rates the result at the end."""
+def train(
+    config: TrainConfig,
+    game: Game,
+    folder: RunFolder,
+    *,
+    on_update: Callable[[Update], None] | None = None,
+    say: Callable[[str], None] = print,
+) -> Outcome:
+    """Trains until `config.decisions`, resuming whatever `folder` holds; rates the result at the end.
+
+    `on_update` is called after each update.
+    """
     torch.set_num_threads(config.threads or torch.get_num_threads())
     with (
         closing(Training(config, game, say=say)) as training,  # first: settings may still prove unusable
@@ -73,7 +96,7 @@ def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[
             say(f"resuming {folder.path} at update {training.update}, {training.decisions:,} decisions")
         with closing(Metrics(folder.path, resumed_at=training.update)) as metrics:
             try:
-                _advance_to_the_end(training, config, folder, metrics)
+                _advance_to_the_end(training, config, folder, metrics, on_update)
             except NotFinite as error:
                 path = folder.save_bad_batch(error.batch)
                 error.args = (f"{error.args[0]} at update {training.update + 1}; the batch is in {path}",)
@@ -88,7 +111,13 @@ def train(config: TrainConfig, game: Game, folder: RunFolder, *, say: Callable[[
     return Outcome(training.update, training.decisions, finished, scores)
 
 
-def _advance_to_the_end(training: "Training", config: TrainConfig, folder: RunFolder, metrics: Metrics) -> None:
+def _advance_to_the_end(
+    training: "Training",
+    config: TrainConfig,
+    folder: RunFolder,
+    metrics: Metrics,
+    on_update: Callable[[Update], None] | None,
+) -> None:
     """Update after update, until all decisions are made or someone asks to stop; saved wherever it ends."""
     with (
         Interrupts() as interrupts,
@@ -99,6 +128,8 @@ def _advance_to_the_end(training: "Training", config: TrainConfig, folder: RunFo
             values |= training.judge(folder)
             training.adapt(values)
             metrics.write(training.update, values)
+            if on_update is not None:
+                on_update(Update(training.update, training.decisions, values, training.checkpoint({})))
             if training.update % config.checkpoint.every == 0:
                 training.save(folder)
             bar.update(training.decisions, training.progress_text(values))
@@ -400,7 +431,9 @@ class Training:
 
     def _initial_weights(self, path: str) -> dict[str, Any]:
         """The weights of the checkpoint at `path`, for this run's game and network."""
-        checkpoint = load_checkpoint(Path(path))
+        checkpoint = Entrant.parse(path).checkpoint
+        if checkpoint is None:
+            raise InputError(f"init = {path}: not a run or checkpoint folder or shipped weights")
         if checkpoint.network != self._config.network:
             raise InputError(f"init = {path}: its network is {checkpoint.network}, not {self._config.network}")
         try:
