@@ -38,13 +38,10 @@ def test_the_next_step_after_training_is_one_that_the_game_has(run, tmp_path):
 def commands():
     """Every command by its words, with the names of its options."""
     found = {}
-    root = get_command(app)
-    for name, command in root.commands.items():
-        for words, one in [
-            ((name,), command),
-            *(((name, sub), c) for sub, c in getattr(command, "commands", {}).items()),
-        ]:
-            found[" ".join(words)] = {option for parameter in one.params for option in parameter.opts}
+    for name, command in get_command(app).commands.items():
+        below = {f"{name} {sub}": one for sub, one in getattr(command, "commands", {}).items()}
+        for words, one in (below or {name: command}).items():
+            found[words] = {option for parameter in one.params for option in parameter.opts}
     return found
 
 
