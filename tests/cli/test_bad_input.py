@@ -16,6 +16,7 @@ from tests.commands import one_line
     [
         (["train", "hex-quik"], ["unknown preset 'hex-quik'", "hex-quick"]),
         (["train", "hex-quick", "learner.lr=1"], ["learner.lr: unknown key", "learning_rate"]),
+        (["evaluate", "path", "random", "--game", "hex", "--sise", "5"], ["sise: unknown key; did you mean 'size'?"]),
         (["train", "hex-quick", "learner.clip=-1"], ["learner.clip = -1", "> 0"]),
         (["train", "hex-quick", "game=chess"], ["unknown game 'chess'", "hex"]),
         (["train", "hex-quick", "settings.size=2"], ["size = 2", ">= 3"]),

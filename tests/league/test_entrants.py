@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import sparring
 from sparring.core import InputError, RandomPlayer
 from sparring.inference import NetworkPlayer, backend
 from sparring.league import Entrant, Seating, Style
@@ -130,3 +131,9 @@ def test_unlikely_actions_are_left_out_at_the_threshold():
     arena = hex.arena(7, matches=32, opening=4)
     decisions, _ = arena.wait()
     assert picky.act(decisions).action.tolist() == likeliest.act(decisions).action.tolist()
+
+
+def test_a_run_can_start_from_shipped_weights(here):
+    with pytest.raises(InputError, match="init = hex-7x7: its network is .*, not {'channels': 8, 'blocks': 1}"):
+        sparring.train("hex-quick", "init=hex-7x7", "network={channels: 8, blocks: 1}", "threads=1", run=here / "run")
+    assert not (here / "run").exists()

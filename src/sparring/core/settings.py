@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
-from sparring.core.errors import InputError
+from sparring.core.errors import InputError, did_you_mean
 
 S = TypeVar("S")
 
@@ -28,8 +28,9 @@ def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
         if "unknown field" in problem:
             key = problem.split("`")[1]
             path = f"{path}.{key}" if path else key
-            allowed = ", ".join(_fields_at(kind, data, path.split(".")[:-1]))
-            raise InputError(f"{where}: {path}: unknown key; allowed: {allowed}") from None
+            allowed = _fields_at(kind, data, path.split(".")[:-1])
+            hint = did_you_mean(key, allowed)
+            raise InputError(f"{where}: {path}: unknown key{hint}; allowed: {', '.join(allowed)}") from None
         value = _value_at(data, path)
         shown = f"{path} = {value!r}" if value is not _MISSING else path or "value"
         if problem.startswith("Invalid"):
