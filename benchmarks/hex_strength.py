@@ -6,19 +6,16 @@ python benchmarks/hex_strength.py hex-7x7 --matches 200 --simulations 64 --rival
 import argparse
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyspiel
 import torch
 
-from sparring.core import Answers, Decisions, GameSpec
+from sparring.core import Answers, Decisions, GameSpec, wilson_interval
 from sparring.core.settings import convert
 from sparring.games.hex.game import GAME
 from sparring.inference import Device, InferenceEngine
-from sparring.league.entrants import shipped_weights
-from sparring.league.evaluation import wilson_interval
-from sparring.policy.checkpoint import load_checkpoint
+from sparring.league import Entrant
 from sparring.rollout import Collector
 from sparring.search import GumbelSettings, PlaySettings, PuctSettings
 from sparring.search.seating import search_player
@@ -82,7 +79,8 @@ def main() -> None:
     if options.quick:
         options.matches, options.rival = 20, 100
     torch.set_num_threads(1)
-    checkpoint = load_checkpoint(shipped_weights().get(options.checkpoint, Path(options.checkpoint)))
+    checkpoint = Entrant.parse(options.checkpoint).checkpoint
+    assert checkpoint is not None, "not a checkpoint"
     size = options.size or int(checkpoint.spec.settings["size"])
     settings = convert({"size": size, "opening": options.opening}, GAME.settings, where="hex")
     spec: GameSpec = GAME.spec(settings)

@@ -46,21 +46,15 @@ def play(server, kind, model: str, format: str, battles: int, temperature: float
     """Challenges one of poke-env's players so many times and prints what came of it."""
     import torch
 
-    from sparring.core import load_game, wilson_interval
-    from sparring.games.pokemon import PokemonSettings
     from sparring.games.pokemon.formats import find_format
     from sparring.games.pokemon.live import Account, LiveArena, Wish, play_ladder
-    from sparring.inference import Device
-    from sparring.league import Entrant
+    from sparring.league import Entrant, Seating, Style
 
     torch.set_num_threads(1)
     entrant = Entrant.parse(model)
-    trained = entrant.checkpoint.spec.settings if entrant.checkpoint else {"format": format, "observation": "raw"}
-    settings = PokemonSettings(format=trained["format"], observation=trained["observation"])
-    game = load_game("pokemon")
-    player = entrant.seat(
-        game, game.spec(settings), matches=CONCURRENT, device=Device.pick("cpu"), temperature=temperature, seed=0
-    )
+    seating = Seating.of(entrant, game="pokemon", settings={} if entrant.folder else {"format": format})
+    settings = seating.settings
+    player = seating.player(matches=CONCURRENT, seed=0, style=Style(temperature=temperature, device="cpu"))
     with closing(Rival(server, kind, settings.format, battles)) as rival:
         wish = Wish(format=find_format(settings.format), how="challenge", opponent=rival.name)
         arena = LiveArena(
@@ -77,12 +71,13 @@ def play(server, kind, model: str, format: str, battles: int, temperature: float
             report = play_ladder(
                 arena, player, total=battles, save=None, stop=lambda: False, progress=lambda report: None
             )
-    low, high = wilson_interval(report.win_rate, report.matches)
+    score = report.score
+    low, high = score.interval
     print(
         json.dumps(
             {
                 "figure": f"{model} against poke-env's {kind.__name__}, {settings.format}",
-                "value": round(report.win_rate, 4),
+                "value": round(score.win_rate, 4),
                 "unit": "win rate",
                 "interval": [round(low, 4), round(high, 4)],
                 "wins": report.wins,
@@ -95,7 +90,7 @@ def play(server, kind, model: str, format: str, battles: int, temperature: float
         ),
         flush=True,
     )
-    print(f"{kind.__name__:<26}{report.win_rate:>8.1%}  {low:.1%} - {high:.1%}", file=sys.stderr, flush=True)
+    print(f"{kind.__name__:<26}{score.win_rate:>8.1%}  {low:.1%} - {high:.1%}", file=sys.stderr, flush=True)
 
 
 class Rival:

@@ -48,10 +48,14 @@ class ProgressLine:
         now = monotonic()
         if not self._live and (now - self._last_plain >= _PLAIN_SECONDS or done >= self._total):
             self._last_plain = now
-            per_second = (done - self._done_at_start) / max(now - self._started, 1e-9)
+            per_second = self.per_second(done)
             left = (self._total - done) / per_second if per_second > 0 else 0.0
             share = 100 * done / self._total
             print(f"{self._title} {share:3.0f}%  {left:.0f} s left  {detail}", file=sys.stderr, flush=True)
+
+    def per_second(self, done: float) -> float:
+        """What has been done a second since the line began."""
+        return (done - self._done_at_start) / max(monotonic() - self._started, 1e-9)
 
     def say(self, text: str) -> None:
         """A line of its own, above the bar."""

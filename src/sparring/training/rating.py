@@ -107,7 +107,9 @@ class Rater:
         """The policy as it is rated, with room for `matches` matches."""
         engine = self._engine({POLICY: checkpoint}, matches=matches, seed=seed)
         temperature = self.config.evaluation.temperature
-        return NetworkPlayer(engine, POLICY, temperature=temperature, least=self.policy_threshold, keep_policy=True)
+        return NetworkPlayer(
+            engine, POLICY, temperature=temperature, policy_threshold=self.policy_threshold, keep_policy=True
+        )
 
     def _engine(self, policies: Mapping[str, Checkpoint], *, matches: int, seed: int) -> InferenceEngine:
         engine = InferenceEngine(self.spec, slots=matches * self.spec.seats, device=self.device, seed=seed)

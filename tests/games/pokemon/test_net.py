@@ -10,10 +10,8 @@ from torch import Tensor
 from sparring.core import GameSpec, InputError, RandomPlayer
 from sparring.core.settings import convert
 from sparring.games.pokemon import GAME, PokemonArena, PokemonNetwork, PokemonSettings
-from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.columns import MOVES, TEAM
 from sparring.games.pokemon.dex import load_dex
-from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.net import DexTables
 from sparring.games.pokemon.settings import Size
 from sparring.policy import parameter_count
@@ -183,9 +181,3 @@ def test_a_network_fits_formats_with_the_same_actions_only() -> None:
 def test_the_settings_of_a_spec_make_the_same_spec_again() -> None:
     spec = GAME.spec(PokemonSettings(format="gen9vgc2025regi", observation="full", shaping=1.0))
     assert GAME.spec(convert(dict(spec.settings), PokemonSettings, where="spec")) == spec
-
-
-def test_actions_have_names() -> None:
-    spec = GAME.spec(PokemonSettings(format="gen9randombattle"))
-    space = action_space(find_format("gen9randombattle"))
-    assert GAME.describe(spec, 0) == space.describe(0) == "move 1"

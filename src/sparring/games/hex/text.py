@@ -7,6 +7,7 @@ Black is seat 0 (top and bottom), white is seat 1 (left and right); they move in
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from sparring.core import InputError
 
@@ -149,6 +150,18 @@ def read_sgf(text: str) -> Record:
     if not size:
         raise InputError("the record has no board size; allowed is SZ[3] to SZ[19]")
     return Record(size=size, moves=tuple(moves), black=names["PB"], white=names["PW"], winner=winner)
+
+
+def load_sgf(path: Path) -> Record:
+    """The game record in the file `path`; raises `InputError` that names it."""
+    try:
+        return read_sgf(path.read_text())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text file") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _sgf_properties(text: str) -> Iterator[tuple[str, str, int]]:

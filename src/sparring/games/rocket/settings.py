@@ -8,7 +8,6 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from sparring.core import InputError
-from sparring.games.rocket.rewards import CONTINUOUS, EVENTS
 
 Mode = Literal["1v1", "2v2", "3v3"]
 Start = Literal["kickoff", "random", "near_goal", "attack", "air_ball", "defence", "replay"]
@@ -163,6 +162,8 @@ class RocketSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def check_rewards(rewards: RewardSettings) -> None:
     """Raises `InputError` for a component that does not exist or a weight that is no number."""
+    from sparring.games.rocket.rewards import CONTINUOUS, EVENTS  # compiles: too slow for listing games
+
     known = [*EVENTS, *CONTINUOUS]
     for name, weight in rewards.components.items():
         if name not in known:

@@ -15,11 +15,12 @@ from time import monotonic
 from urllib.error import URLError
 from urllib.parse import urlsplit
 
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import InvalidURI, WebSocketException
-
-from sparring.core import InputError, RunError
+from sparring.core import InputError, RunError, optional
 from sparring.games.pokemon.formats import to_id
+
+with optional("playing on Showdown servers", extra="pokemon"):
+    from websockets.asyncio.client import ClientConnection, connect
+    from websockets.exceptions import InvalidURI, WebSocketException
 
 LOGIN = "https://play.pokemonshowdown.com/action.php"
 """Where Showdown's own accounts log in."""

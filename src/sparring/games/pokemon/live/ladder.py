@@ -1,7 +1,7 @@
 """Plays a number of live battles with one player and sums them up."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -10,12 +10,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sparring.core import Player
+from sparring.core import InputError, Player, RunError, Score
 from sparring.core.files import write_file
 from sparring.games.pokemon.arena import log_folder
+from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live.arena import LiveArena
 from sparring.games.pokemon.live.battle import LiveBattle
+from sparring.games.pokemon.live.connection import Account
+from sparring.games.pokemon.live.server import Wish
 from sparring.games.pokemon.records import save_replay, save_text
+from sparring.games.pokemon.settings import PokemonSettings
 
 _TICK_SECONDS = 0.5
 
@@ -44,14 +48,21 @@ class LadderReport:
     battles: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def matches(self) -> int:
-        """Battles that were played out."""
-        return self.wins + self.draws + self.losses
+    def score(self) -> Score:
+        """The battles that were played out, against all opponents together."""
+        return Score(self.wins, self.draws, self.losses, failed=self.failed)
 
     @property
-    def win_rate(self) -> float:
-        """Points a battle: a win is 1, a draw a half."""
-        return (self.wins + 0.5 * self.draws) / self.matches if self.matches else 0.0
+    def matches(self) -> int:
+        """Battles that were played out."""
+        return self.score.matches
+
+    def text(self, running: int) -> str:
+        """How it stands, in one line, with `running` battles under way."""
+        return (
+            f"{self.wins} won, {self.draws} drawn, {self.losses} lost, {running} running, "
+            f"{self.invalid_choices} invalid, {self.time_outs} timed out"
+        )
 
     def to_json(self, arena: LiveArena) -> dict[str, Any]:
         """Everything, JSON-ready, with what the connections went through."""
@@ -61,7 +72,8 @@ class LadderReport:
             "wins": self.wins,
             "draws": self.draws,
             "losses": self.losses,
-            "win_rate": self.win_rate,
+            "win_rate": self.score.win_rate,
+            "interval": list(self.score.interval),
             "failed": self.failed,
             "forfeited": self.forfeited,
             "invalid_choices": self.invalid_choices,
@@ -117,11 +129,84 @@ def play_ladder(
     return report
 
 
-def save_summary(folder: Path, summary: dict[str, Any]) -> Path:
-    """Writes `summary.json` beside the replays."""
-    path = folder / "summary.json"
-    write_file(path, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
-    return path
+@dataclass(frozen=True, kw_only=True)
+class LadderPlan:
+    """Whom to play, where and how much."""
+
+    servers: Sequence[str]
+    account: Account
+    wish: Wish
+    matches: int
+    parallel: int
+    """Battles at the same time, over all servers."""
+    patience: float = 600.0
+    save: Path | None = None
+    """A folder for replays, logs and summary.json."""
+    seed: int = 0
+
+
+def run_ladder(
+    settings: PokemonSettings,
+    player: Player,
+    plan: LadderPlan,
+    *,
+    about: dict[str, Any],
+    stop: Callable[[], bool],
+    progress: Callable[[LadderReport, int], None],
+    say: Callable[[str], None],
+) -> tuple[dict[str, Any], RunError | None]:
+    """Plays `plan` and sums it up after `about`, JSON-ready.
+
+    If the servers are lost, what was played before still counts: the error is returned beside the summary. `progress`
+    is told the report and how many battles are running.
+    """
+    arena = LiveArena(
+        settings,
+        plan.wish,
+        servers=plan.servers,
+        account=plan.account,
+        matches=plan.parallel,
+        seed=plan.seed,
+        total=plan.matches,
+        patience=plan.patience,
+        say=say,
+    )
+    report, lost = LadderReport(), None
+    try:
+        play_ladder(
+            arena,
+            player,
+            total=plan.matches,
+            save=plan.save,
+            stop=stop,
+            progress=lambda report: progress(report, arena.running),
+            report=report,
+        )
+    except RunError as error:
+        lost = error
+    finally:
+        arena.close()
+    summary = {**about, **report.to_json(arena)}
+    if plan.save is not None:
+        path = plan.save / "summary.json"
+        write_file(path, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+        say(f"wrote {path}")
+    return summary, lost
+
+
+def wish_for(
+    settings: PokemonSettings, *, challenge: str | None, accept: bool, accept_from: str | None, timer: bool
+) -> Wish:
+    """Battles of the settings' format: on the ladder, or against those we challenge or accept."""
+    if challenge and (accept or accept_from):
+        raise InputError("--challenge and --accept: one of them")
+    return Wish(
+        format=find_format(settings.format),
+        how="challenge" if challenge else "accept" if accept or accept_from else "ladder",
+        opponent=challenge or accept_from or "",
+        timer=timer,
+        open_sheets=settings.open_team_sheets,
+    )
 
 
 def _note(report: LadderReport, battle: LiveBattle, save: Path | None) -> None:
