@@ -10,14 +10,11 @@ from sparring.core import Array, Decisions, GameSpec, IllegalAction, Results
 
 
 class ConnectFourArena:
-    """See `sparring.core.Arena`: `wait` says who must act, `act` answers, and ended matches start anew by themselves.
+    """See `sparring.core.Arena`: `wait` says who must act, `act` answers, ended matches start anew by themselves."""
 
-    Nothing in Connect Four is random, so it takes no seed.
-    """
-
-    def __init__(self, spec: GameSpec, *, matches: int) -> None:
-        self.spec = spec
-        self.matches = matches
+    def __init__(self, spec: GameSpec, *, opening: int, matches: int, seed: int) -> None:
+        self.spec, self.matches = spec, matches
+        self._opening, self._seed = opening, seed
         rows, columns = spec.observation["planes"].shape[1:]
         self._state: dict[str, Array] = {
             "board": np.zeros((matches, rows, columns), np.int8),
@@ -25,7 +22,9 @@ class ConnectFourArena:
             "asked": np.zeros(matches, np.bool_),  # the row is out and waits for its action
             "ended": np.zeros(matches, np.bool_),  # since the last `wait`
             "outcome": np.zeros((matches, 2), np.float32),  # of the match that ended
+            "begun": np.zeros(1, np.int64),  # matches so far
         }
+        self._begin(np.arange(matches))
 
     def wait(self) -> tuple[Decisions, Results]:
         """A row for every match whose seat has not been asked yet, and the matches that ended since the last call."""
@@ -48,7 +47,7 @@ class ConnectFourArena:
             observation={"planes": planes(s["board"][match])},
             legal=open_columns(s["board"][match]),
             reward=np.zeros(len(match), np.float32),
-            first=s["moves"][match] < 2,  # each seat's first row of a match
+            first=s["moves"][match] < self._opening + 2,  # each seat's first row of a match
         )
         return decisions, results
 
@@ -62,24 +61,34 @@ class ConnectFourArena:
         after = drop(s["board"][match], actions)  # refuses full columns
         lost, full = lost_or_full(after)
         over, seat = lost | full, s["moves"][match] % 2
-        s["board"][match] = np.where(over[:, None, None], 0, after)  # an ended match makes room for the next one
-        s["moves"][match] = np.where(over, 0, s["moves"][match] + 1)
+        s["board"][match] = after
+        s["moves"][match] += 1
         s["asked"][match] = False
         s["ended"][match] = over
-        # `lost` is said of the seat to move next, so the seat that has just moved won.
-        s["outcome"][match, seat] = lost
+        s["outcome"][match, seat] = lost  # said of the seat to move next: the one that has just moved won
         s["outcome"][match, 1 - seat] = -lost.astype(np.float32)
+        if over.any():
+            self._begin(match[over])
+
+    def _begin(self, match: NDArray[np.integer]) -> None:
+        """Clears the boards of `match: int[j]` and drops the opening's random stones, too few to decide a match."""
+        s = self._state
+        rng = np.random.default_rng([self._seed, int(s["begun"][0])])
+        board = np.zeros_like(s["board"][match])
+        for columns in rng.integers(self.spec.actions, size=(self._opening, len(match))):
+            board = drop(board, columns)
+        s["board"][match] = board
+        s["moves"][match] = self._opening
+        s["begun"] += len(match)
 
     def close(self) -> None:
         """Nothing is held but memory."""
 
-    # With these two an interrupted training run goes on bit for bit (`sparring.core.Resumable`).
-
     def snapshot(self) -> dict[str, Array]:
-        """Copies of everything the next call depends on."""
+        """Optional: with `restore`, an interrupted training run goes on bit for bit (`sparring.core.Resumable`)."""
         return {name: array.copy() for name, array in self._state.items()}
 
     def restore(self, snapshot: Mapping[str, Array]) -> None:
-        """Goes back to `snapshot`, taken from an arena with the same settings and number of matches."""
+        """Goes back to `snapshot`, taken from an arena with the same settings, seed and number of matches."""
         for name, array in self._state.items():
             array[...] = snapshot[name]

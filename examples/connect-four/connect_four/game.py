@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from connect_four.players import HumanPlayer, TacticalPlayer
 from connect_four.settings import Network, Settings
 from sparring.core import Arena, Field, ForwardModel, Game, GameSpec, Player
@@ -29,7 +27,7 @@ class ConnectFour:
         """What rows look like: two planes of stones, the mover's first; an action is a column."""
         return GameSpec(
             game=self.name,
-            settings=msgspec.to_builtins(settings),
+            settings={"rows": settings.rows, "columns": settings.columns},
             seats=2,
             actions=settings.columns,
             observation={"planes": Field((2, settings.rows, settings.columns), "uint8")},
@@ -39,7 +37,7 @@ class ConnectFour:
         """An arena that plays `matches` at the same time."""
         from connect_four.arena import ConnectFourArena
 
-        return ConnectFourArena(self.spec(settings), matches=matches)
+        return ConnectFourArena(self.spec(settings), opening=settings.opening, matches=matches, seed=seed)
 
     def policy(self, spec: GameSpec, network: Network) -> Any:
         """A fresh torch network."""

@@ -14,8 +14,7 @@ class ConnectFourModel:
 
     def __init__(self, spec: GameSpec) -> None:
         # A random number for each plane and cell (Zobrist hashing). The seed is fixed: keys agree between processes.
-        shape = spec.observation["planes"].shape
-        self._numbers = np.random.default_rng(4).integers(0, 2**64, shape, np.uint64)
+        self._numbers = np.random.default_rng(4).integers(0, 2**64, spec.observation["planes"].shape, np.uint64)
         self._mirrored = np.arange(spec.actions, dtype=np.int32)[::-1]
 
     def states(self, observation: Mapping[str, Array], legal: NDArray[np.bool_]) -> Boards:
@@ -24,8 +23,7 @@ class ConnectFourModel:
 
     def legal(self, states: Boards) -> NDArray[np.bool_]:
         """`bool[k, columns]` the columns with room; all false where the match is over."""
-        lost, _ = lost_or_full(states)
-        return open_columns(states) & ~lost[:, None]
+        return open_columns(states) & ~lost_or_full(states)[0][:, None]
 
     def apply(self, states: Boards, actions: NDArray[np.int32]) -> Boards:
         """The positions after `actions: int32[k]`, seen from the seat that moves next."""
@@ -43,7 +41,7 @@ class ConnectFourModel:
     def keys(self, states: Boards) -> NDArray[np.uint64]:
         """`uint64[k]` equal for equal positions: the numbers of all stones, joined by exclusive or."""
         numbers = np.where(planes(states) == 1, self._numbers, np.uint64(0))
-        keys: NDArray[np.uint64] = np.bitwise_xor.reduce(numbers.reshape(len(states), -1), axis=1)
+        keys: NDArray[np.uint64] = np.bitwise_xor.reduce(numbers, axis=(1, 2, 3))
         return keys
 
     def symmetry(self, observation: Mapping[str, Array]) -> tuple[dict[str, Array], NDArray[np.int32]]:

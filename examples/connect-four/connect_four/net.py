@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor, nn
 
 from connect_four.settings import Network
@@ -31,8 +30,7 @@ class Encoder(nn.Module):
 
     def forward(self, observation: Mapping[str, Tensor], legal: Tensor) -> tuple[Tensor, None]:
         """Observations come in the dtypes of the spec; `legal` follows from the planes here."""
-        features: Tensor = self.layers(observation["planes"].float())
-        return features, None
+        return self.layers(observation["planes"].float()), None
 
 
 class Head(nn.Module):
@@ -45,4 +43,4 @@ class Head(nn.Module):
 
     def forward(self, features: Tensor, context: None) -> tuple[Tensor, Tensor]:
         """Any legal action may be given any logit: the mask is applied in one place, for every game."""
-        return self.policy(features), torch.tanh(self.value(features)).squeeze(1)
+        return self.policy(features), self.value(features).tanh().squeeze(1)

@@ -20,8 +20,8 @@ class TacticalPlayer:
     def act(self, decisions: Decisions) -> Answers:
         """All rows at once: each column gets a score, and the highest legal one is played."""
         boards = from_planes(decisions.observation["planes"])
-        score = 4.0 * winning_columns(boards) + 2.0 * winning_columns(-boards) + self._middle
-        score += self._rng.random(score.shape)
+        preference = self._middle + self._rng.random(decisions.legal.shape)  # less than 2
+        score = 4.0 * winning_columns(boards) + 2.0 * winning_columns(-boards) + preference
         return Answers(action=np.where(decisions.legal, score, -1.0).argmax(axis=1).astype(np.int32))
 
 
@@ -32,11 +32,10 @@ class HumanPlayer:
         self, settings: Settings, seed: int, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print
     ) -> None:
         self._numbers = " ".join(str((column + 1) % 10) for column in range(settings.columns))
-        self._ask = ask
-        self._tell = tell
+        self._ask, self._tell = ask, tell
 
     def act(self, decisions: Decisions) -> Answers:
-        """One question a row; `EOFError` (the end of the input) goes to the caller, who ends the match."""
+        """One question a row; the end of the input (`EOFError`) is the caller's to handle."""
         action = np.empty(len(decisions), np.int32)
         for row, board in enumerate(from_planes(decisions.observation["planes"])):
             lines = (" ".join(".XO"[stone] for stone in line) for line in board.tolist())

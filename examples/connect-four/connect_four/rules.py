@@ -11,8 +11,6 @@ from sparring.core import IllegalAction
 
 Boards = NDArray[np.int8]
 
-_DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
-
 
 def open_columns(boards: Boards) -> NDArray[np.bool_]:
     """`bool[k, columns]` where a stone can still be dropped."""
@@ -35,13 +33,12 @@ def four_in_a_row(stones: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """`bool[k]` whether `stones: bool[k, rows, columns]`, those of one seat, contain four in a row."""
     k, rows, columns = stones.shape
     found = np.zeros(k, np.bool_)
-    for down, right in _DIRECTIONS:
+    for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
         # The four stones of every possible line are four shifted views of the board.
         height, width = rows - 3 * down, columns - 3 * abs(right)
-        left = 3 if right < 0 else 0
         line = np.ones((k, height, width), np.bool_)
         for step in range(4):
-            top, side = step * down, left + step * right
+            top, side = step * down, (step if right >= 0 else 3 - step) * abs(right)
             line &= stones[:, top : top + height, side : side + width]
         found |= line.any(axis=(1, 2))
     return found

@@ -11,6 +11,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     rows: Annotated[int, Meta(ge=4, le=12)] = 6
     columns: Annotated[int, Meta(ge=4, le=12)] = 7
+    opening: Annotated[int, Meta(ge=0, le=4)] = 0
+    """Random stones dropped in turns before the seats play, so that training meets many kinds of positions."""
 
 
 class Network(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
