@@ -301,7 +301,7 @@ def test_weights_fit_one_board_size():
 
 @pytest.mark.slow
 @pytest.mark.timeout(2000)
-@pytest.mark.parametrize(("preset", "bar"), [("connect-four", 0.95), ("connect-four-az", 0.75)])
+@pytest.mark.parametrize(("preset", "bar"), [("connect-four", 0.95), ("connect-four-az", 0.85)])
 def test_an_installed_copy_learns_to_beat_random_within_three_minutes(fresh, preset, bar):
     before = os.times()
     fresh("train", preset, "threads=1", "backend=torch", "--run", preset)
