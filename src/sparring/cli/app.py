@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from sparring.core import InputError, RunError
+from sparring.core.text import printable
 
 app = typer.Typer(
     name="sparring",
@@ -32,9 +33,9 @@ def main() -> None:
 
 def say(text: str) -> None:
     """A message to the person at the terminal; standard output is left to results."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"sparring: {' '.join(message.split())}", file=sys.stderr)
+    print(f"sparring: {printable(message)}", file=sys.stderr)
     sys.exit(code)

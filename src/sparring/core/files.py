@@ -1,11 +1,16 @@
-"""Writes that must last: whole or not at all, whatever happens in between."""
+"""Writes that must last: whole or not at all, whatever happens in between; and names that stay in their folder."""
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 
 from sparring.core.errors import InputError
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 100
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -37,6 +42,19 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise cannot_write(path, error) from error
+
+
+def safe_name(word: str) -> str:
+    """A file name for a word from outside: only letters, digits and `._-`, no leading dot, at most 117 characters.
+
+    A word that is such a name stays as it is. What is changed ends in a hash of the whole word, so that different words
+    get different names.
+    """
+    name = _UNSAFE.sub("-", word[:_LONGEST_NAME]).lstrip(".-")
+    if word and name == word:
+        return name
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{name or 'unnamed'}-{digest}"
 
 
 def cannot_write(path: Path, error: OSError) -> InputError:

@@ -7,6 +7,8 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from sparring.core.text import printable
+
 _PLAIN_SECONDS = 10.0
 
 
@@ -57,7 +59,7 @@ class ProgressLine:
 
     def say(self, text: str) -> None:
         """A line of its own, above the bar."""
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(printable(text), highlight=False, markup=False, soft_wrap=True)
 
 
 def share_text(shares: Mapping[str, float]) -> str:

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from sparring.cli.app import app, console, say
-from sparring.core import InputError, RunError, load_game
+from sparring.core import InputError, load_game
 
 _PASSWORD = "SPARRING_PASSWORD"
 
@@ -121,7 +121,7 @@ def ladder(
                 progress=progress,
                 report=report,
             )
-        except RunError as error:  # what was played still counts
+        except Exception as error:  # what was played still counts
             lost = error
         finally:
             arena.close()

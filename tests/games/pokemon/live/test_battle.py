@@ -10,7 +10,7 @@ import pytest
 from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live import battle as live
-from sparring.games.pokemon.live.battle import LiveBattle, rating_told
+from sparring.games.pokemon.live.battle import LiveBattle, State, rating_told
 from sparring.games.pokemon.simulator import Asked, Ended, Simulator
 from sparring.games.pokemon.teams import built_in_teams
 from sparring.games.pokemon.tracker import Tracker
@@ -220,8 +220,8 @@ def test_a_room_that_is_gone_is_no_result() -> None:
     battle = new_battle()
     battle.read(["|init|battle"])
     battle.read(["|noinit|nonexistent|The room does not exist."])
-    assert battle.lost_room
-    assert not battle.over
+    assert battle.state is State.FAILED
+    assert battle.reason == "the server closed the room"
 
 
 SHEETS = '|uhtml|otsrequest|<button name="send" value="/acceptopenteamsheets">Accept</button>'

@@ -1,6 +1,7 @@
 """Plays a number of live battles with one player and sums them up."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +12,14 @@ import msgspec
 import numpy as np
 
 from sparring.core import Player
-from sparring.core.files import write_file
+from sparring.core.files import safe_name, write_file
 from sparring.games.pokemon.arena import log_folder
 from sparring.games.pokemon.live.arena import LiveArena
 from sparring.games.pokemon.live.battle import LiveBattle
 from sparring.games.pokemon.records import save_replay, save_text
 
 _TICK_SECONDS = 0.5
+_MOST_REASONS = 100
 
 
 @dataclass
@@ -28,7 +30,9 @@ class LadderReport:
     draws: int = 0
     losses: int = 0
     failed: int = 0
-    """Battles that a lost server broke off: they count for nothing."""
+    """Battles that a server broke off, or that could not be played on: they count for nothing."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """Why battles failed, and how often."""
     forfeited: int = 0
     """Battles given up because we were stopped: no measure of strength, though the ladder counts them as lost."""
     invalid_choices: int = 0
@@ -42,6 +46,8 @@ class LadderReport:
     opponents: dict[str, list[int]] = field(default_factory=dict)
     """Wins, draws and losses by name."""
     battles: list[dict[str, Any]] = field(default_factory=list)
+    logs: int = 0
+    """Logs that were kept to find faults by."""
 
     @property
     def matches(self) -> int:
@@ -55,6 +61,7 @@ class LadderReport:
 
     def to_json(self, arena: LiveArena) -> dict[str, Any]:
         """Everything, JSON-ready, with what the connections went through."""
+        servers = [*arena.servers, *arena.gone]
         answers = np.percentile(arena.answer_seconds, (50, 95, 99)).tolist() if arena.answer_seconds else [0.0] * 3
         return {
             "matches": self.matches,
@@ -63,21 +70,24 @@ class LadderReport:
             "losses": self.losses,
             "win_rate": self.win_rate,
             "failed": self.failed,
+            "failures": dict(self.failures.most_common()),
             "forfeited": self.forfeited,
             "invalid_choices": self.invalid_choices,
             "unavailable_choices": self.unavailable_choices,
             "late_choices": self.late_choices,
             "time_outs": self.time_outs,
             "timer_warnings": self.timer_warnings,
-            "reconnects": sum(server.connection.reconnects for server in arena.servers),
-            "throttled": sum(server.connection.throttled for server in arena.servers),
+            "reconnects": sum(server.connection.reconnects for server in servers),
+            "throttled": sum(server.connection.throttled for server in servers),
+            "malformed_messages": sum(server.connection.malformed for server in servers),
+            "refused_rooms": sum(server.refused_rooms for server in servers),
             "unknown_lines": dict(arena.unknown_lines),
             "decisions": self.decisions,
             "mean_batch": self.decisions / max(1, self.batches),
             "answer_ms": {f"p{share}": 1000 * value for share, value in zip((50, 95, 99), answers, strict=True)},
             "seconds": self.seconds,
             "matches_per_hour": 3600 * self.matches / max(self.seconds, 1e-9),
-            "ratings": {server.connection.address: server.rating for server in arena.servers},
+            "ratings": {server.connection.address: server.rating for server in servers},
             "opponents": {
                 name: dict(zip(("wins", "draws", "losses"), counts, strict=True))
                 for name, counts in sorted(self.opponents.items())
@@ -105,7 +115,7 @@ def play_ladder(
     while report.matches < total and not stop():
         decisions, results = arena.wait(_TICK_SECONDS)
         for battle in arena.ended if len(results) else ():
-            _note(report, battle, save)
+            _note(report, battle, save, logs=arena.limits.logs)
         if len(decisions):
             arena.act(decisions, player.act(decisions).action)
             report.decisions += len(decisions)
@@ -124,16 +134,21 @@ def save_summary(folder: Path, summary: dict[str, Any]) -> Path:
     return path
 
 
-def _note(report: LadderReport, battle: LiveBattle, save: Path | None) -> None:
+def _note(report: LadderReport, battle: LiveBattle, save: Path | None, *, logs: int) -> None:
     report.invalid_choices += battle.invalid
     report.unavailable_choices += battle.unavailable
     report.late_choices += battle.late
     report.timer_warnings += battle.warnings
     report.time_outs += battle.timed_out
-    if battle.invalid:  # a fault of ours: keep what it takes to find it
-        save_text(log_folder() / f"refused-{battle.room}-{time.time_ns()}.log", "\n".join(battle.log) + "\n")
+    if (battle.invalid or battle.fault) and report.logs < logs:  # perhaps a fault of ours: keep what helps to find it
+        report.logs += 1
+        kind = "refused" if battle.invalid else "failed"
+        text = "\n".join([*battle.log, battle.fault])
+        save_text(log_folder() / f"{kind}-{safe_name(battle.room)}-{time.time_ns()}.log", text + "\n")
     if not battle.over:
         report.failed += 1
+        known = battle.reason in report.failures or len(report.failures) < _MOST_REASONS
+        report.failures[battle.reason if known else "others"] += 1
         return
     won, lost = battle.outcome > 0, battle.outcome < 0
     report.wins += won
