@@ -99,17 +99,33 @@ def next_request(text: str, last: dict[str, Any]) -> dict[str, Any]:
     return request  # type: ignore[no-any-return]
 
 
-def read_request(text: str) -> dict[str, Any] | None:
-    """A server's request to us, None if it only tells us to wait; raises `ValueError` if it is malformed."""
+def read_request(text: str, *, places: int) -> dict[str, Any] | None:
+    """A server's request to a side with `places` on the field, None if it only tells us to wait.
+
+    Raises `ValueError` if it is malformed.
+    """
     checked = _CHECK(text or "null")
     if checked is None or checked.get("wait"):
         return None
-    if "side" not in checked:
-        raise ValueError("a request without a side")
-    for entry in checked["side"]["pokemon"]:
+    if "side" not in checked or not any(key in checked for key in ("active", "forceSwitch", "teamPreview")):
+        raise ValueError("a request for nothing")
+    team = checked["side"]["pokemon"]
+    for entry in team:
         parse_condition(entry["condition"])
-    for active in checked.get("active", ()):
-        counted = ["pp" in move and "maxpp" in move for move in active["moves"]] if active else []
-        if any(counted) and not all(counted):
-            raise ValueError("a request that tells PP of some moves only")
+    for asked in (checked.get("active"), checked.get("forceSwitch")):
+        if asked is not None and len(asked) < min(places, len(team)):
+            raise ValueError("a request for too few places")
+    for entry, active in zip(team, checked.get("active", ()), strict=False):
+        if active is not None:
+            _check_moves(active)
+        elif not entry["condition"].endswith(" fnt"):
+            raise ValueError(f"a request that offers {entry['ident']} nothing")
     return _DECODE(text)  # type: ignore[no-any-return]
+
+
+def _check_moves(active: _Active) -> None:
+    counted = ["pp" in move and "maxpp" in move for move in active["moves"]]
+    if any(counted) and not all(counted):
+        raise ValueError("a request that tells PP of some moves only")
+    if active.get("canDynamax") and not active.get("maxMoves"):
+        raise ValueError("a request that names no max moves")

@@ -102,7 +102,6 @@ class LiveArena:
                 wish,
                 team=self._team,
                 news=self._news.set,
-                room_left=lambda: self.running < matches + limits.rooms,
                 say=self._say,
                 limits=limits,
                 reconnect_seconds=reconnect_seconds,
@@ -139,7 +138,9 @@ class LiveArena:
 
     def wait(self, seconds: float | None = None) -> tuple[Decisions, Results]:
         """Rows of the battles that wait for us and results of those that ended; both empty only after `seconds`."""
-        return self._runner.run(self._wait(seconds))
+        # The rows are made out here: the runner describes in words, array by array, whatever a coroutine returns.
+        ready, ended = self._runner.run(self._wait(seconds))
+        return self._decisions(ready), self._results(ended)
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Sends the choices; one whose battle has ended or gone on meanwhile is left out."""
@@ -175,7 +176,8 @@ class LiveArena:
             self._check_servers(at_start=True)
             await asyncio.sleep(0.02)
 
-    async def _wait(self, seconds: float | None) -> tuple[Decisions, Results]:
+    async def _wait(self, seconds: float | None) -> tuple[list[int], list[tuple[int, LiveBattle]]]:
+        """Slots that wait for us, and slots that are free again with the battles that ended there."""
         deadline = None if seconds is None else monotonic() + seconds
         while True:
             self._check_servers()
@@ -188,7 +190,7 @@ class LiveArena:
                 await asyncio.sleep(_GATHER_SECONDS)
                 ended, ready = self._take_ended(), self._ready()
             if ended or ready or (deadline is not None and monotonic() >= deadline):
-                return self._decisions(ready), self._results(ended)
+                return ready, ended
             self._news.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_POLL_SECONDS):

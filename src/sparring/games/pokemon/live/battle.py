@@ -288,7 +288,7 @@ class LiveBattle:
     def _take_request(self, text: str) -> None:
         if self.ended or self.state is State.LEAVING:
             return
-        request = read_request(text)
+        request = read_request(text, places=self._actions.active)
         whole, self._whole = self._whole, False
         if request is None:
             self.state = State.WAITING

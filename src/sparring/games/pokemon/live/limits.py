@@ -17,8 +17,8 @@ class Limits:
     """Times one battle may ask us; Showdown ends a battle after turn 1,000."""
     silence: float = 600.0
     """Seconds that a battle which waits for others may take until it asks us again."""
-    rooms: int = 4
-    """Battles beyond those we have room for that a server may begin; the next ones are left."""
+    rooms: int = 2
+    """Battles at the same time that a server may begin without our having asked for them; others are left at once."""
     failures: int = 100
     """Battles of a server that may fail in a row; then the server is given up."""
     queue: int = 1_000

@@ -24,6 +24,8 @@ _DELAYS = (("every 3 minutes", 30.0), ("less than 10 seconds", 10.0), ("was not 
 _DELAY = 5.0
 _ANSWER_SECONDS = 20.0
 """Without any word on a search, challenge or acceptance for so long, it is sent again."""
+_BEGIN_SECONDS = 60.0
+"""A battle that begins so long after we asked for one is taken for that one, whatever became of the question."""
 _AFTER_CHALLENGE = 2.0
 """An accepted challenge vanishes a moment before its battle appears."""
 
@@ -62,6 +64,7 @@ class Matchmaker:
         self._format, self._how, self._opponent, self._me = format, how, opponent, me
         self._team, self._send, self._say = team, send, say
         self._asked_at = 0.0
+        self._expected_until = 0.0
         self._not_before = 0.0
         self._said: set[str] = set()
         self._challengers: list[str] = []
@@ -77,6 +80,11 @@ class Matchmaker:
     def waiting(self) -> bool:
         """A battle was asked for and has not begun."""
         return self._waiting
+
+    @property
+    def expects(self) -> bool:
+        """A battle that begins now is one we asked for."""
+        return self._waiting or monotonic() < self._expected_until
 
     def poll(self, running: int, wanted: int) -> None:
         """Asks for the next battle if `wanted` more may be played besides the `running` ones, and if it is time."""
@@ -95,11 +103,12 @@ class Matchmaker:
         else:
             self._send(f"/accept {self._challengers.pop(0)}")
         self._waiting, self._known, self._asked_at = True, False, now
+        self._expected_until = now + _BEGIN_SECONDS
 
     def begun(self) -> None:
         """A battle began."""
         self._waiting = False
-        self._not_before = 0.0
+        self._not_before = self._expected_until = 0.0
 
     def forget(self) -> None:
         """The connection is new: searches and challenges of the old one are gone."""

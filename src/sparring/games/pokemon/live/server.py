@@ -38,10 +38,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveServer:
-    """All that goes on between us and one server.
-
-    `news` is called whenever something has changed, `room_left` says whether one more battle may begin.
-    """
+    """All that goes on between us and one server. `news` is called whenever something has changed."""
 
     def __init__(
         self,
@@ -51,7 +48,6 @@ class LiveServer:
         *,
         team: Callable[[], str],
         news: Callable[[], None],
-        room_left: Callable[[], bool],
         say: Callable[[str], None],
         limits: Limits,
         reconnect_seconds: float,
@@ -66,7 +62,7 @@ class LiveServer:
         self.rooms_left = 0
         """Rooms of ended battles that the server has let us go from."""
         self.refused_rooms = 0
-        """Battles that began without room for them."""
+        """Battles that began beyond those we asked for, and were left at once."""
         self.failure: InputError | RunError | None = None
         """Why this server will never do what we want."""
         self.task: asyncio.Task[None] | None = None
@@ -75,13 +71,15 @@ class LiveServer:
         self._rated = 0
         self._failures = 0
         """Battles that failed since the last one that did not."""
+        self._unasked: set[str] = set()
+        """Rooms of the battles that we play without having asked for them."""
         self._ended: dict[str, None] = {}
         """The rooms of ended battles, oldest first."""
         self._other_format = False
         """A battle of another format was spoken of."""
         self._repeating: set[str] = set()
         """Rooms whose last choice will be sent again."""
-        self._news, self._room_left, self._say, self._limits = news, room_left, say, limits
+        self._news, self._say, self._limits = news, say, limits
         self.connection = Connection(
             address,
             account,
@@ -119,6 +117,7 @@ class LiveServer:
         """Battles that are over or have failed; their rooms are left."""
         for battle in [battle for battle in self.battles.values() if battle.ended]:
             del self.battles[battle.room]
+            self._unasked.discard(battle.room)
             self._ended[battle.room] = None
             if len(self._ended) > _ENDED_ROOMS:
                 del self._ended[next(iter(self._ended))]
@@ -237,10 +236,13 @@ class LiveServer:
                 self._other_format = True
                 self._say(f"{self.connection.address}: {room} is of another format; such battles are left alone")
             return False
-        if not self._room_left():
+        if self.matchmaker.expects:
+            return True
+        if len(self._unasked) >= self._limits.rooms:
             self.refused_rooms += 1
             self._quit(room)
             return False
+        self._unasked.add(room)
         return True
 
     def _begin(self, room: str) -> LiveBattle:

@@ -140,10 +140,9 @@ def parse_condition(text: str) -> tuple[float, int, int]:
     if not most:
         most = "100"
     maximum = int(most.rstrip("ygr"))
-    fraction = float(left) / maximum
-    if not (0.0 <= fraction <= 1.0 and 0 < maximum <= _MOST_HP):
+    if not 0 < maximum <= _MOST_HP or not 0.0 <= float(left) <= maximum:
         raise ValueError(f"{text!r} is no state of health")
-    return fraction, maximum, STATUSES.get(status, 0)
+    return float(left) / maximum, maximum, STATUSES.get(status, 0)
 
 
 @lru_cache(maxsize=65536)
