@@ -3,7 +3,6 @@
 python benchmarks/hex_strength.py hex-7x7 --matches 200 --simulations 64 --rival 10000
 """
 
-
 import numpy as np
 import pyspiel
 import torch

@@ -1,12 +1,15 @@
 """Writes that must last: whole or not at all."""
 
 import os
+import random
 import resource
+from pathlib import Path
 
 import pytest
 
 from sparring.core import InputError
-from sparring.core.files import write_file, write_folder
+from sparring.core.files import safe_name, write_file, write_folder
+from tests.torture.mutate import hostile_room
 
 
 @pytest.fixture
@@ -44,3 +47,28 @@ def test_a_full_disk_leaves_no_half_folder(tmp_path, full_disk):
     with pytest.raises(InputError, match=r"cannot write .*f: "):
         write_folder(tmp_path / "f", {"x": b"1", "y": b"x" * 5000})
     assert os.listdir(tmp_path) == []
+
+
+def test_a_safe_name_stays_as_it_is():
+    for name in ("battle-gen1ou-12", "00000012-1.html", "a", "A.b_c-d"):
+        assert safe_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "word", ["", ".", "..", "...", ".bashrc", "/", "-rf", "a/b", "\0", "é", "x" * 300, "\ud800", "a\n"]
+)
+def test_a_word_from_outside_becomes_the_name_of_a_file_here(tmp_path, word):
+    name = safe_name(word)
+    path = tmp_path / f"{name}.html"
+    path.write_text("x")
+    assert path.resolve().parent == tmp_path.resolve()
+    assert name[0] not in ".-"
+    assert set(name) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+
+
+def test_different_words_get_different_names():
+    rng = random.Random(0)
+    words = {hostile_room(rng) for _ in range(10_000)}
+    names = {safe_name(word) for word in words}
+    assert len(names) == len(words)
+    assert all(Path(name).name == name and len(name) <= 117 for name in names)

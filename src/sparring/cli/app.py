@@ -50,16 +50,19 @@ def main() -> None:
         app()
     except Exception as error:
         from sparring.core.errors import InputError, RunError
+        from sparring.core.text import printable
 
         if isinstance(error, InputError | RunError):
-            print(f"sparring: {' '.join(str(error).split())}", file=sys.stderr)
+            print(f"sparring: {printable(str(error))}", file=sys.stderr)
             sys.exit(2 if isinstance(error, InputError) else 1)
         raise
 
 
 def say(text: str) -> None:
     """A message to the person at the terminal; standard output is left to results."""
-    print(text, file=sys.stderr, flush=True)
+    from sparring.core.text import printable_lines
+
+    print(printable_lines(text), file=sys.stderr, flush=True)
 
 
 def show(result: "RenderableType") -> None:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sparring.core.rows import nested
+from sparring.core.text import printable_lines
 
 _PLAIN_SECONDS = 10.0
 
@@ -59,7 +60,7 @@ class ProgressLine:
 
     def say(self, text: str) -> None:
         """A line of its own, above the bar."""
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(printable_lines(text), highlight=False, markup=False, soft_wrap=True)
 
 
 def training_text(metrics: Mapping[str, float]) -> str:

@@ -172,3 +172,10 @@ def test_set_up_says_what_is_missing_and_does_nothing_twice(tmp_path, monkeypatc
         (folder / f"mesh_{number}.cmf").touch()
     setup.setup_rocket(say=said.append)
     assert "already" in said[-1]
+
+
+@pytest.mark.parametrize("page", ["../../outside.html", "/etc/passwd", "", ".hidden"])
+def test_a_list_of_highlights_names_no_file_outside_its_folder(tmp_path, page):
+    (tmp_path / "index.json").write_text(json.dumps([{"page": page, "update": 1, "reward": 0.0, "result": ""}]))
+    with pytest.raises(InputError, match="is no file of this folder"):
+        read_highlights(tmp_path)

@@ -1,6 +1,7 @@
 """Plays a number of live battles with one player and sums them up."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sparring.core import InputError, Player, RunError, Score
-from sparring.core.files import write_file
+from sparring.core import InputError, Player, Score
+from sparring.core.files import safe_name, write_file
 from sparring.games.pokemon.arena import log_folder
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live.arena import LiveArena
@@ -22,6 +23,7 @@ from sparring.games.pokemon.records import save_replay, save_text
 from sparring.games.pokemon.settings import PokemonSettings
 
 _TICK_SECONDS = 0.5
+_MOST_REASONS = 100
 
 
 @dataclass
@@ -32,7 +34,9 @@ class LadderReport:
     draws: int = 0
     losses: int = 0
     failed: int = 0
-    """Battles that a lost server broke off: they count for nothing."""
+    """Battles that a server broke off, or that could not be played on: they count for nothing."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """Why battles failed, and how often."""
     forfeited: int = 0
     """Battles given up because we were stopped: no measure of strength, though the ladder counts them as lost."""
     invalid_choices: int = 0
@@ -46,6 +50,8 @@ class LadderReport:
     opponents: dict[str, list[int]] = field(default_factory=dict)
     """Wins, draws and losses by name."""
     battles: list[dict[str, Any]] = field(default_factory=list)
+    logs: int = 0
+    """Logs that were kept to find faults by."""
 
     @property
     def score(self) -> Score:
@@ -66,6 +72,7 @@ class LadderReport:
 
     def to_json(self, arena: LiveArena) -> dict[str, Any]:
         """Everything, JSON-ready, with what the connections went through."""
+        servers = [*arena.servers, *arena.gone]
         answers = np.percentile(arena.answer_seconds, (50, 95, 99)).tolist() if arena.answer_seconds else [0.0] * 3
         return {
             "matches": self.matches,
@@ -75,21 +82,24 @@ class LadderReport:
             "win_rate": self.score.win_rate,
             "interval": list(self.score.interval),
             "failed": self.failed,
+            "failures": dict(self.failures.most_common()),
             "forfeited": self.forfeited,
             "invalid_choices": self.invalid_choices,
             "unavailable_choices": self.unavailable_choices,
             "late_choices": self.late_choices,
             "time_outs": self.time_outs,
             "timer_warnings": self.timer_warnings,
-            "reconnects": sum(server.connection.reconnects for server in arena.servers),
-            "throttled": sum(server.connection.throttled for server in arena.servers),
+            "reconnects": sum(server.connection.reconnects for server in servers),
+            "throttled": sum(server.connection.throttled for server in servers),
+            "malformed_messages": sum(server.connection.malformed for server in servers),
+            "refused_rooms": sum(server.refused_rooms for server in servers),
             "unknown_lines": dict(arena.unknown_lines),
             "decisions": self.decisions,
             "mean_batch": self.decisions / max(1, self.batches),
             "answer_ms": {f"p{share}": 1000 * value for share, value in zip((50, 95, 99), answers, strict=True)},
             "seconds": self.seconds,
             "matches_per_hour": 3600 * self.matches / max(self.seconds, 1e-9),
-            "ratings": {server.connection.address: server.rating for server in arena.servers},
+            "ratings": {server.connection.address: server.rating for server in servers},
             "opponents": {
                 name: dict(zip(("wins", "draws", "losses"), counts, strict=True))
                 for name, counts in sorted(self.opponents.items())
@@ -117,7 +127,7 @@ def play_ladder(
     while report.matches < total and not stop():
         decisions, results = arena.wait(_TICK_SECONDS)
         for battle in arena.ended if len(results) else ():
-            _note(report, battle, save)
+            _note(report, battle, save, logs=arena.limits.logs)
         if len(decisions):
             arena.act(decisions, player.act(decisions).action)
             report.decisions += len(decisions)
@@ -154,11 +164,11 @@ def run_ladder(
     stop: Callable[[], bool],
     progress: Callable[[LadderReport, int], None],
     say: Callable[[str], None],
-) -> tuple[dict[str, Any], RunError | None]:
+) -> tuple[dict[str, Any], Exception | None]:
     """Plays `plan` and sums it up after `about`, JSON-ready.
 
-    If the servers are lost, what was played before still counts: the error is returned beside the summary. `progress`
-    is told the report and how many battles are running.
+    If something ends it early, what was played before still counts: the error is returned beside the summary.
+    `progress` is told the report and how many battles are running.
     """
     arena = LiveArena(
         settings,
@@ -171,7 +181,8 @@ def run_ladder(
         patience=plan.patience,
         say=say,
     )
-    report, lost = LadderReport(), None
+    report = LadderReport()
+    lost: Exception | None = None
     try:
         play_ladder(
             arena,
@@ -182,7 +193,7 @@ def run_ladder(
             progress=lambda report: progress(report, arena.running),
             report=report,
         )
-    except RunError as error:
+    except Exception as error:  # whatever ended it, what was played still counts
         lost = error
     finally:
         arena.close()
@@ -209,16 +220,21 @@ def wish_for(
     )
 
 
-def _note(report: LadderReport, battle: LiveBattle, save: Path | None) -> None:
+def _note(report: LadderReport, battle: LiveBattle, save: Path | None, *, logs: int) -> None:
     report.invalid_choices += battle.invalid
     report.unavailable_choices += battle.unavailable
     report.late_choices += battle.late
     report.timer_warnings += battle.warnings
     report.time_outs += battle.timed_out
-    if battle.invalid:  # a fault of ours: keep what it takes to find it
-        save_text(log_folder() / f"refused-{battle.room}-{time.time_ns()}.log", "\n".join(battle.log) + "\n")
+    if (battle.invalid or battle.fault) and report.logs < logs:  # perhaps a fault of ours: keep what helps to find it
+        report.logs += 1
+        kind = "refused" if battle.invalid else "failed"
+        text = "\n".join([*battle.log, battle.fault])
+        save_text(log_folder() / f"{kind}-{safe_name(battle.room)}-{time.time_ns()}.log", text + "\n")
     if not battle.over:
         report.failed += 1
+        known = battle.reason in report.failures or len(report.failures) < _MOST_REASONS
+        report.failures[battle.reason if known else "others"] += 1
         return
     won, lost = battle.outcome > 0, battle.outcome < 0
     report.wins += won

@@ -1,0 +1,1 @@
+"""Attacks at full size, as scripts; the tests run them small."""
