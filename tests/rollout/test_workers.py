@@ -10,7 +10,7 @@ import pytest
 from sparring.core import IllegalAction, InputError, RandomPlayer, RunError, check_arena
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.rollout import Collector, everyone
-from sparring.rollout.slabs import make_groups
+from sparring.rollout.slabs import Block, make_groups
 from sparring.rollout.workers import WorkerArena
 from tests import hex
 
@@ -245,3 +245,8 @@ def test_gathering_ends_when_its_time_is_up():
         assert monotonic() - started < 60
     finally:
         arena.close()
+
+
+def test_more_memory_than_the_machine_has_is_refused_before_it_is_taken():
+    with pytest.raises(InputError, match=r"MiB of memory to share with workers: this machine has .* MiB free"):
+        Block(2**50)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing.reduction import DupFd
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,15 +56,14 @@ class Block:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._file = _nameless_file()
-        try:
-            os.posix_fallocate(self._file, 0, size)  # all of it now: memory that runs out later would be a crash
-        except OSError as error:
-            os.close(self._file)
+        free = _free_memory()
+        if size > free:
             raise InputError(
-                f"{size / 2**20:,.0f} MiB of memory to share with workers cannot be had ({error.strerror}); "
-                "lower the number of matches"
-            ) from error
+                f"{size / 2**20:,.0f} MiB of memory to share with workers: "
+                f"this machine has {free / 2**20:,.0f} MiB free; lower the number of matches"
+            )
+        self._file = _nameless_file()
+        os.posix_fallocate(self._file, 0, size)  # all of it now: memory that runs out later would be a crash
         self.memory = mmap.mmap(self._file, size)
 
     def __getstate__(self) -> tuple[int, Any]:
@@ -81,6 +81,15 @@ class Block:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _free_memory() -> int:
+    """Bytes that can be had. Asking for more does not fail: the system would end other processes to make room."""
+    with suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _nameless_file() -> int:
