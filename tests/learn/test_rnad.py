@@ -384,7 +384,7 @@ def test_the_engine_gives_the_whole_distribution_it_draws_from():
     engine.add("main", poker.policy())
     arena = load_game("leduc").arena(load_game("leduc").settings(), matches=32, seed=0)
     decisions, _ = arena.wait()
-    answers = NetworkPlayer(engine, "main", least=0.3, keep_policy=True).act(decisions)
+    answers = NetworkPlayer(engine, "main", policy_threshold=0.3, keep_policy=True).act(decisions)
     assert ((answers.policy == 0) | (answers.policy > 0.29)).all()
     taken = answers.policy[np.arange(32), answers.action]
     np.testing.assert_allclose(np.log(taken), answers.log_prob, atol=1e-6)

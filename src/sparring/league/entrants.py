@@ -71,7 +71,7 @@ class Entrant:
             search = GumbelSettings(simulations=simulations)
             symmetry = isinstance(forward_model(spec), Symmetric)
             return search_player(engine, "main", search, play=PlaySettings(), seed=seed, symmetry=symmetry)
-        return NetworkPlayer(engine, "main", temperature=temperature, least=least)
+        return NetworkPlayer(engine, "main", temperature=temperature, policy_threshold=least)
 
     def seat_for_selfplay(
         self,

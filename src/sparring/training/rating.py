@@ -46,7 +46,7 @@ class Rater:
         engine = InferenceEngine(self.spec, slots=matches * self.spec.seats, device=self.device, seed=seed)
         engine.add(_POLICY, policy)
         return NetworkPlayer(
-            engine, _POLICY, temperature=self.evaluation.temperature, least=self.least, keep_policy=True
+            engine, _POLICY, temperature=self.evaluation.temperature, policy_threshold=self.least, keep_policy=True
         )
 
     def rate(
