@@ -7,6 +7,9 @@ nobody who has no client key.
 
 import ipaddress
 import os
+import shlex
+import shutil
+import struct
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +17,7 @@ from typing import TypeVar
 import msgspec
 import zmq
 from zmq.auth.thread import ThreadAuthenticator
+from zmq.utils import z85
 
 from sparring.core import InputError
 from sparring.core.files import cannot_write
@@ -39,18 +43,35 @@ K = TypeVar("K", ServerKey, ClientKey)
 
 
 def make_keys(folder: Path) -> tuple[Path, Path]:
-    """Writes `server.key` and `client.key` into `folder`, readable by their owner only; never replaces one."""
+    """Writes `server.key` and `client.key` into `folder`, readable by their owner only; never replaces one.
+
+    Both are there in the end or neither, whatever happens in between, if the folder is new or empty.
+    """
     server_public, server_secret = (part.decode() for part in zmq.curve_keypair())
     client_public, client_secret = (part.decode() for part in zmq.curve_keypair())
     server = ServerKey(public=server_public, secret=server_secret, clients=[client_public])
     client = ClientKey(server=server_public, public=client_public, secret=client_secret)
-    paths = folder / "server.key", folder / "client.key"
-    for path in paths:
-        if path.exists():
-            raise InputError(f"{path} exists already; delete it first if its clients may lose their access")
-    for path, key in zip(paths, (server, client), strict=True):
-        _write_secret(path, msgspec.json.format(msgspec.json.encode(key)))
-    return paths
+    keys = {"server.key": server, "client.key": client}
+    for name in keys:
+        if (folder / name).exists():
+            raise InputError(f"{folder / name} exists already; delete it first if its clients may lose their access")
+    whole = Path(os.path.abspath(folder))
+    unfinished = whole.with_name(f".{whole.name}.unfinished")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)  # of a call that was killed
+        unfinished.mkdir(mode=0o700, parents=True)
+        for name, key in keys.items():
+            _write_secret(unfinished / name, msgspec.json.format(msgspec.json.encode(key)) + b"\n")
+        if folder.is_dir() and any(folder.iterdir()):
+            for name in keys:
+                os.link(unfinished / name, folder / name)  # unlike a rename, it replaces nothing
+        else:
+            unfinished.rename(folder)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return folder / "server.key", folder / "client.key"
 
 
 def read_server_key(path: Path) -> ServerKey:
@@ -104,19 +125,36 @@ class _Listed:
 
 
 def _read(path: Path, kind: type[K]) -> K:
+    what = f"{kind.__name__.removesuffix('Key').lower()} key"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if mode & 0o077:
+                raise InputError(f"{path}: other users can read it; run: chmod 600 {shlex.quote(str(path))}")
+            key: K = msgspec.json.decode(file.read(), type=kind)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except msgspec.DecodeError as error:
-        raise InputError(f"{path}: not a {kind.__name__.removesuffix('Key').lower()} key: {error}") from error
+    except ValueError as error:  # malformed JSON, text that is not UTF-8, a null byte in the path
+        raise InputError(f"{path}: not a {what}: {error}") from error
+    if not all(map(_is_code, _codes(key))):
+        raise InputError(f"{path}: not a {what}: a key in it is not 40 letters of Z85")
+    return key
+
+
+def _codes(key: ServerKey | ClientKey) -> list[str]:
+    return [key.public, key.secret, *(key.clients if isinstance(key, ServerKey) else [key.server])]
+
+
+def _is_code(text: str) -> bool:
+    try:
+        return len(text) == 40 and len(z85.decode(text)) == 32
+    except (ValueError, KeyError, struct.error):
+        return False
 
 
 def _write_secret(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content + b"\n")
-    except OSError as error:
-        raise cannot_write(path, error) from error
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
