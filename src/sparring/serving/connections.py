@@ -115,7 +115,7 @@ class Connections:
             self._trimmed = now
             give_back_memory()
             return
-        if grown <= self._growth / 2:
+        if grown <= self._growth / 4:
             self._received.clear()
             return
         before, self._received = self._received, {handle: self._traffic(handle).received for handle in self._open}

@@ -79,7 +79,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Most clients; a new one takes the place of one that is idle."""
     stored: int = 64 << 20
     """Most bytes of answers kept in case they are asked for again."""
-    growth: int = 256 << 20
+    growth: int = 128 << 20
     """Bytes by which the process may grow before the busiest connection is cut; see `connections`."""
     silence: float = 30.0
     """Seconds after which a client whose connection is gone loses its memory."""
