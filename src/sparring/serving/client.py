@@ -212,18 +212,22 @@ class RemotePlayer:
         )
         self._line.send([encode(header), *asked.frames])
 
+    def _number(self, sequence: int) -> int | None:
+        """The number of the open request that has `sequence` in this session."""
+        return next((number for number, asked in self._pending.items() if asked.sequence == sequence), None)
+
     def _take(self, header: FromServer, frames: list[bytes]) -> None:
         match header:
             case Answer() if header.session == self._session:
-                numbers = [number for number, asked in self._pending.items() if asked.sequence == header.sequence]
-                if not numbers:
+                number = self._number(header.sequence)
+                if number is None:
                     return  # a second answer to a repeated request
-                asked = self._pending.pop(numbers[0])
+                asked = self._pending.pop(number)
                 try:
                     answers = self._layout.read_answer(frames, asked.rows, policy=asked.policy)
                 except ProtocolError as error:
                     raise RunError(f"policy server {self._line.address}: {error}") from error
-                self._answered[numbers[0]] = answers
+                self._answered[number] = answers
                 self.version = header.version
                 self.counters.lost += header.lost
                 self._waited = monotonic() - asked.sent
@@ -236,6 +240,9 @@ class RemotePlayer:
                 for asked in self._pending.values():
                     self._send(asked)
             case Refused():
+                number = None if header.sequence is None else self._number(header.sequence)
+                if number is not None:
+                    del self._pending[number]
                 raise RunError(f"policy server {self._line.address} refused a request: {header.reason}")
             case _:
                 pass  # a probe, or an answer to a session that is over

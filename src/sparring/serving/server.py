@@ -52,6 +52,8 @@ _PROBE_AFTER = 2.0
 """Seconds of silence after which the server looks whether a client's connection still stands."""
 _MESSAGES_AT_ONCE = 512
 """Messages read before the next forward pass, so that a flood cannot keep the server from answering."""
+_REFUSALS = 1000
+"""Messages of one client that are refused between two rounds of housekeeping; the rest is thrown away unread."""
 _FRAMES = 3
 """Most frames of a message, after the client's own."""
 _MESSAGE_BYTES = 8 << 20
@@ -117,6 +119,7 @@ class PolicyServer:
         self._sessions: dict[bytes, tuple[ServedModel, Session]] = {}
         self._started = monotonic()
         self._refused = 0
+        self._refusals: dict[bytes, int] = {}
         self._notices = Notices(say)
         self._rate = Rate()
         self._stored = 0
@@ -156,11 +159,12 @@ class PolicyServer:
         handle = int(self._socket.fd)
         next_tick = monotonic()
         while not stopping():
-            self._receive()
             now = monotonic()
             if now >= next_tick:
                 self._housekeeping(now)
                 next_tick = now + _TICK
+            more = self._receive()
+            now = monotonic()
             waiting = sorted((m for m in self.models.values() if len(m.batcher)), key=lambda m: m.batcher.oldest)
             patience = 0.2
             for model in waiting:
@@ -168,7 +172,7 @@ class PolicyServer:
                 if patience == 0.0:
                     self._answer(model)
                     break
-            if patience > 0.0:
+            if patience > 0.0 and not more:  # the handle says nothing of what has come before and was not read
                 select([handle], [], [], patience)
 
     def close(self) -> None:
@@ -191,19 +195,23 @@ class PolicyServer:
             models={name: model.report() for name, model in self.models.items()},
         )
 
-    def _receive(self) -> None:
-        """Reads whatever has come."""
+    def _receive(self) -> bool:
+        """Reads what has come; true if there may be more."""
         for _ in range(_MESSAGES_AT_ONCE):
             try:
                 client, *frames = self._socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
-                return
+                return False
+            if self._refusals.get(client, 0) >= _REFUSALS:
+                self._refused += 1
+                continue
             try:
                 self._handle(client, frames)
             except ProtocolError as error:
                 self._refuse(client, str(error))
             except Exception as error:  # a fault of ours must not end the server for everybody
                 self._refuse(client, f"this message cannot be handled: {type(error).__name__}: {error}")
+        return True
 
     def _handle(self, client: bytes, frames: list[bytes]) -> None:
         if not 1 <= len(frames) <= _FRAMES:
@@ -367,8 +375,10 @@ class PolicyServer:
             for client in clients:
                 self._tell(client, reply)
         self._notices.tick(now)
+        self._refusals.clear()
 
     def _refuse(self, client: bytes, reason: str) -> None:
+        self._refusals[client] = self._refusals.get(client, 0) + 1
         self._note_refusal(reason)
         self._tell(client, Refused(reason=reason[:500]))
 
