@@ -29,6 +29,7 @@ from tests.torture.attacks import (
     hello,
     hostile_hellos,
 )
+from tests.torture.server import torture
 
 CARDS = load_game("leduc")
 CARDS_SPEC = CARDS.spec(CARDS.settings())
@@ -58,13 +59,32 @@ def pokemon_source():
 def test_every_part_of_a_hello_may_be_hostile(served):
     """Each is refused or, where the part does not matter, welcomed; the server stays."""
     made = served()
+    sockets = []
     with running(made) as server:
         for spec in {spec.game: spec for spec in [*game_specs(), made.spec]}.values():
-            socket = raw_socket(server.address)
-            for message in hostile_hellos(spec):
+            for number, message in enumerate(hostile_hellos(spec)):
+                if number % 500 == 0:  # one client that is refused more than that is not heard any more
+                    socket = raw_socket(server.address)
+                    sockets.append(socket)
                 socket.send(message)
                 assert isinstance(reply(socket), Refused | Welcome)
+        for socket in sockets:
             socket.close()
+
+
+def test_a_client_that_only_sends_garbage_is_no_longer_read():
+    with running(source()) as server:
+        socket = raw_socket(server.address)
+        for _ in range(5000):
+            socket.send(b"garbage")
+        until(lambda: server.report().refused == 5000)
+        answers = 0
+        while socket.poll(200):
+            socket.recv()
+            answers += 1
+        assert 0 < answers < 5000
+        assert server_status(server.address).refused == 5000
+        socket.close()
 
 
 def test_a_fault_of_the_servers_own_is_answered_and_told_once(monkeypatch):
@@ -347,3 +367,14 @@ def test_a_server_that_speaks_something_else_is_one_clear_line(garbage):
 def test_an_address_that_is_none_is_one_clear_line(address):
     with pytest.raises(InputError, match="not an address like tcp://host:5555"):
         server_status(address, timeout=1.0)
+
+
+def test_floods_resets_and_fuzzed_messages_beside_honest_clients():
+    """The attack of `tests/torture/server.py`, small: no exit, no wrong answer, no memory kept."""
+    figures = torture(messages=2000, floods=12, flood_messages=10_000, endless=1, seed=0)
+    assert figures["exits"] == 0
+    assert figures["errors"] == []
+    assert figures["wrong"] == figures["lost"] == 0
+    assert figures["honest_rows"] > 100
+    assert figures["nan_refused"] == 10
+    assert figures["growth_mb"] < 50

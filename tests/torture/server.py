@@ -123,7 +123,7 @@ def poison(address: str, requests: int) -> int:
     return refused
 
 
-def attack(address: str, *, messages: int, floods: int, flood_messages: int, seed: int) -> dict[str, int]:
+def attack(address: str, *, messages: int, floods: int, flood_messages: int, endless: int, seed: int) -> dict[str, int]:
     """Everything at the same time; returns what was sent."""
     fuzzer = Fuzzer(game_specs(), [*NETWORKS, "absent"], seed)
     sent = {"fuzzed": messages, "floods": floods}
@@ -134,7 +134,7 @@ def attack(address: str, *, messages: int, floods: int, flood_messages: int, see
 
     def rest() -> None:
         sent["nan_refused"] = poison(address, max(10, floods // 10))
-        sent["endless_bytes"] = sum(endless_message(address, size, 1 << 30) for size in (1, 1000, 200_000))
+        sent["endless_bytes"] = sum(endless_message(address, size, 1 << 30) for size in (200_000, 1000, 1)[:endless])
 
     threads = [Thread(target=flood, args=(start,)) for start in range(4)] + [Thread(target=rest)]
     for thread in threads:
@@ -160,7 +160,7 @@ def drain(address: str, server: subprocess.Popen[str], patience: float = 600.0) 
     return taken
 
 
-def torture(*, messages: int, floods: int, flood_messages: int, seed: int) -> dict[str, object]:
+def torture(*, messages: int, floods: int, flood_messages: int, endless: int, seed: int) -> dict[str, object]:
     """The whole attack; the figures."""
     root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "tests.torture.server", "--serve"]
@@ -188,7 +188,9 @@ def torture(*, messages: int, floods: int, flood_messages: int, seed: int) -> di
     start = monotonic()
     sent: dict[str, int] = {}
     if server.poll() is None:
-        sent = attack(address, messages=messages, floods=floods, flood_messages=flood_messages, seed=seed)
+        sent = attack(
+            address, messages=messages, floods=floods, flood_messages=flood_messages, endless=endless, seed=seed
+        )
     seconds = monotonic() - start
     drained = drain(address, server)
     after = process.memory_info().rss if server.poll() is None else 0
@@ -222,6 +224,7 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--floods", type=int, default=1000)
     parser.add_argument("--flood-messages", type=int, default=20_000)
+    parser.add_argument("--endless", type=int, default=3, help="endless messages: 1 to 3")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -232,6 +235,7 @@ def main() -> None:
         messages=options.messages,
         floods=options.floods,
         flood_messages=options.flood_messages,
+        endless=options.endless,
         seed=options.seed,
     )
     print(json.dumps(figures, indent=2))

@@ -27,6 +27,8 @@ _BUSY = 1 << 18
 _TRIM_AFTER = 32 << 20
 """Bytes of growth at which memory that is free but still held is given back."""
 _TRIM_PAUSE = 5.0
+_UNEXPLAINED = 60.0
+"""Seconds after which growth that no connection has caused is the new normal."""
 _SPARE_FILES = 64
 """Open files that are left for checkpoints, metrics and the rest of the process."""
 _TCP_INFO_BYTES = 256
@@ -72,7 +74,8 @@ class Connections:
     def start(self, port: int) -> None:
         """Begins to watch; the socket is bound to `port`."""
         self._port = port
-        self._calm = resident_bytes()
+        self._start = self._calm = resident_bytes()
+        self._unexplained = monotonic()
         self._thread.start()
 
     def close(self) -> None:
@@ -109,26 +112,28 @@ class Connections:
 
     def _keep_to_the_growth(self) -> None:
         resident = resident_bytes()
+        self._calm = min(self._calm, resident)
         grown = resident - self._calm
         now = monotonic()
-        if grown > _TRIM_AFTER and now - self._trimmed > _TRIM_PAUSE:
+        if resident - self._start > _TRIM_AFTER and now - self._trimmed > _TRIM_PAUSE:
             self._trimmed = now
             give_back_memory()
             return
         if grown <= self._growth / 4:
             self._received.clear()
+            self._unexplained = now
             return
         before, self._received = self._received, {handle: self._traffic(handle).received for handle in self._open}
         if grown <= self._growth or not before:
             return
         brought = {handle: total - before.get(handle, 0) for handle, total in self._received.items()}
         busiest = max(brought, key=lambda handle: brought[handle], default=None)
-        if busiest is None or brought[busiest] < _BUSY:
+        if busiest is not None and brought[busiest] >= _BUSY:
+            self._say(f"the server has grown by {grown >> 20:,} MB: the busiest connection is cut")
+            self._shut(busiest)
+            self._unexplained = now
+        elif now - self._unexplained > _UNEXPLAINED:
             self._calm = resident  # it is the network or a checkpoint that has grown
-            return
-        self._say(f"the server has grown by {grown >> 20:,} MB: the busiest connection is cut")
-        self._shut(busiest)
-        self._trimmed = 0.0
 
     def _shut(self, handle: int) -> None:
         self._open.pop(handle, None)
