@@ -9,6 +9,7 @@ import pytest
 
 from sparring.core import IllegalAction, InputError, RandomPlayer, RunError, check_arena
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.inference.engine import Asked
 from sparring.rollout import Collector, everyone
 from sparring.rollout.slabs import Block, make_groups
 from sparring.rollout.workers import WorkerArena
@@ -207,15 +208,14 @@ def test_a_collector_plays_it_with_a_recurrent_network_and_repeats_every_distrib
     for step in range(int(episodes.headers.lengths.max())):
         here = np.flatnonzero(episodes.headers.lengths > step)
         rows = episodes.starts[here] + step
-        answers = again.answer_at(
-            "main",
-            {name: array[rows] for name, array in episodes.steps.observation.items()},
-            episodes.unpack_legal(rows),
+        asked = Asked(
+            slot=slots[here],
             first=np.full(len(here), step == 0),
-            slots=slots[here],
             uniform=np.zeros(len(here), np.float32),
-            keep_policy=True,
+            legal=episodes.unpack_legal(rows),
+            observation={name: array[rows] for name, array in episodes.steps.observation.items()},
         )
+        answers = again.answer_asked(asked, "main", keep_policy=True)
         np.testing.assert_allclose(answers.policy, episodes.steps.policy[rows], atol=1e-5)
 
 
