@@ -108,7 +108,7 @@ def compare(name, table: Table, moves: int, clock) -> None:
 
 def games_per_second(size: int, moves: int, clock, backend: str, simulations: int) -> None:
     """Decisions a second with search, over the decisions a match has when the network alone plays it."""
-    search = GumbelSettings(simulations=simulations, noise=1.0, reuse=False)
+    search = GumbelSettings(simulations=simulations, gumbel_scale=1.0, reuse_tree=False)
     table = Table(size, 32, 4, search, matches=512, opening=4, backend=backend)
     table.move(clock)
     start = clock()
@@ -128,7 +128,7 @@ def games_per_second(size: int, moves: int, clock, backend: str, simulations: in
 
 def memory(games: int) -> None:
     """Growth of resident memory over many matches after the first tenth."""
-    search = GumbelSettings(simulations=2, noise=1.0)
+    search = GumbelSettings(simulations=2, gumbel_scale=1.0)
     table = Table(4, 8, 1, search, matches=256, opening=0, backend="torch")
     table.collector = Collector(
         GAME.arena(convert({"size": 4}, GAME.settings, where="hex"), matches=256, seed=0),
@@ -164,10 +164,10 @@ def main() -> None:
         return options.only in (None, part) and not (options.quick and options.only is None and part == "puct")
 
     if wanted("gumbel"):
-        search = GumbelSettings(simulations=simulations, noise=1.0, reuse=False)
+        search = GumbelSettings(simulations=simulations, gumbel_scale=1.0, reuse_tree=False)
         compare(f"11x11 64x6 gumbel {simulations}", Table(11, 64, 6, search, **board), moves, clock)
     if wanted("puct"):
-        search = PuctSettings(simulations=simulations, noise=0.25)
+        search = PuctSettings(simulations=simulations, dirichlet_fraction=0.25)
         compare(f"11x11 64x6 puct {simulations}", Table(11, 64, 6, search, **board), moves, clock)
     if wanted("minimax"):
         table = Table(7, 32, 4, MinimaxSettings(widths=(5, 4)), **board)

@@ -46,9 +46,10 @@ def test_overrides_leave_the_preset_untouched():
     [
         ("inner.rate=-1", r"inner.rate = -1: expected `float` > 0"),
         ("inner.speed=1", r"inner.speed: unknown key; allowed: rate"),
+        ("inner.rat=1", r"inner.rat: unknown key; did you mean rate\?; allowed: rate"),
         ("colour=red", r"colour: unknown key; allowed: inner, modes, shares, learner, size"),
         ("modes=[1v1, 4v4]", r"modes\[1\] = .*: invalid enum value '4v4'; allowed: 1v1, 2v2"),
-        ("shares.high=1", r"shares = .*: invalid enum value 'high'; allowed: near, far"),
+        ("shares.high=1", r"shares.high: unknown key; allowed: near, far"),
         ("learner.kind=late", r"learner.kind = 'late': invalid value 'late'; allowed: slow, fast"),
         ("size=20", r"size = 20: expected `int` <= 19"),
         ("size=big", r"size = 'big': expected `int`"),
@@ -59,3 +60,13 @@ def test_overrides_leave_the_preset_untouched():
 def test_a_bad_value_is_named(override, message):
     with pytest.raises(InputError, match=message):
         convert(apply_overrides({"inner": {}, "size": 5}, [override]), Outer, where="test")
+
+
+class Named(msgspec.Struct, frozen=True):
+    game: str
+    outer: Outer = Outer()
+
+
+def test_a_missing_key_is_named():
+    with pytest.raises(InputError, match="preset: game: missing"):
+        convert({"outer": {}}, Named, where="preset")

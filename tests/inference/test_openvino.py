@@ -35,13 +35,11 @@ def test_answers_agree_with_torch(count):
     ours, theirs = (engine(backend, small.policy(5)) for backend in ("openvino", "torch"))
     log_probs, values = ours.evaluate("main", decisions.observation, decisions.legal)
     expected, expected_values = theirs.evaluate("main", decisions.observation, decisions.legal)
-    agreement = (log_probs.argmax(axis=1) == expected.argmax(axis=1)).mean()
-    assert agreement >= 0.99
     bf16 = OpenVinoStep(small.policy(5), small.spec(5)).precision == "bf16"
     np.testing.assert_allclose(values, expected_values, atol=0.05 if bf16 else 1e-4)
-    if not bf16:
-        assert agreement == 1
-        np.testing.assert_allclose(log_probs, expected, atol=1e-3)
+    np.testing.assert_allclose(log_probs[decisions.legal], expected[decisions.legal], atol=0.05 if bf16 else 1e-3)
+    chosen = np.take_along_axis(expected, log_probs.argmax(axis=1)[:, None], axis=1)[:, 0]
+    assert (expected.max(axis=1) - chosen).max() <= (0.05 if bf16 else 0)  # its favourite is torch's, or as good as it
 
 
 def test_swapped_weights_answer_the_next_question():

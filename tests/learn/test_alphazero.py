@@ -22,7 +22,7 @@ TINY = {
     "network": {"channels": 8, "blocks": 1},
     "learner": {
         "kind": "alphazero",
-        "search": {"kind": "gumbel", "simulations": 8, "noise": 1.0, "reuse": False},
+        "search": {"kind": "gumbel", "simulations": 8, "gumbel_scale": 1.0, "reuse_tree": False},
         "rows": 256,
         "batch": 64,
         "window": 1000,

@@ -149,3 +149,18 @@ def test_a_restored_collector_continues_exactly():
     ):
         for name, column in whole.columns().items():
             np.testing.assert_array_equal(column, resumed.columns()[name], err_msg=name)
+
+
+def test_nobody_is_asked_about_matches_beyond_those_to_be_played():
+    class Asked:
+        def __init__(self):
+            self.firsts = 0
+            self._random = RandomPlayer(0)
+
+        def act(self, decisions):
+            self.firsts += int(decisions.first.sum())
+            return self._random.act(decisions)
+
+    player = Asked()
+    Collector(hex.arena(matches=1), {"a": player}, everyone(0, 2)).play(1)
+    assert player.firsts == 2  # both seats of the one match

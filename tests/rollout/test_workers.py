@@ -40,13 +40,18 @@ def test_it_keeps_the_rules_of_an_arena(arena):
 
 def test_rows_of_one_wait_may_be_answered_in_parts(arena):
     player = RandomPlayer(0)
-    ended = 0
+    ended, stones = 0, np.zeros(10, np.int64)
     while ended < 20:
         decisions, results = arena.wait()
+        assert not results.failed.any()
         ended += len(results)
+        stones[results.match] = 0
+        shown = decisions.observation["planes"].sum(axis=(1, 2, 3))
+        np.testing.assert_array_equal(shown, stones[decisions.match])  # every part was played, and only once
         for rows in np.array_split(np.arange(len(decisions)), 3):
             part = decisions.take(rows)
             arena.act(part, player.act(part).action)
+        stones[decisions.match] += 1
 
 
 def test_an_illegal_action_is_refused_and_nothing_is_played(arena):
@@ -108,6 +113,12 @@ def test_rows_out_when_their_worker_died_may_still_be_answered(arena):
         failed = np.concatenate([failed, results.match[results.failed]])
         arena.act(decisions, player.act(decisions).action)
     arena.act(held, player.act(held).action)
+    ended = set()
+    while not set(held.match.tolist()) <= ended:  # the matches that replaced them are played to their ends
+        decisions, results = arena.wait()
+        assert not results.failed.any()
+        ended |= set(results.match.tolist())
+        arena.act(decisions, player.act(decisions).action)
     for _ in range(20):
         decisions, _ = arena.wait()
         arena.act(decisions, player.act(decisions).action)

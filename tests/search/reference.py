@@ -84,8 +84,8 @@ def puct(model: ForwardModel, ask: Any, state: np.ndarray, settings: PuctSetting
     def choose(node: Node, depth: int) -> int:
         count = sum(c.visits for c in node.children.values())
         tried = sum(float(node.prior[a]) for a in sorted(node.children))
-        untried = node.mean - settings.caution * math.sqrt(tried)
-        scale = settings.exploration * math.sqrt(max(count, 1))
+        untried = node.mean - settings.fpu_reduction * math.sqrt(tried)
+        scale = settings.c_puct * math.sqrt(max(count, 1))
 
         def score(action: int) -> float:
             child = node.children.get(action)
@@ -108,7 +108,7 @@ def gumbel_scores(node: Node, settings: GumbelSettings) -> dict[int, float]:
     if tried:
         weighted = sum(float(node.prior[a]) * (c.total / c.visits) for a, c in tried.items())
         mixed = (mixed + count * (weighted / sum(float(node.prior[a]) for a in tried))) / (1 + count)
-    factor = (settings.visit_offset + max([c.visits for c in tried.values()], default=0)) * settings.value_scale
+    factor = (settings.maxvisit_init + max([c.visits for c in tried.values()], default=0)) * settings.value_scale
     return {
         a: factor * ((tried[a].total / tried[a].visits if a in tried else mixed) + 1) / 2
         + math.log(float(node.prior[a]))
@@ -142,7 +142,7 @@ def gumbel(
         return gumbel_scores(root, settings)[action] + noise[action]
 
     legal = np.flatnonzero(root.legal).tolist()
-    left = considered = min(settings.considered, len(legal))
+    left = considered = min(settings.max_num_considered_actions, len(legal))
     rounds = max(1, math.ceil(math.log2(considered)))
     visited = dict.fromkeys(legal, 0)
     level = 0

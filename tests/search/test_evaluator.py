@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sparring.games.hex import HexSettings
-from sparring.search import Evaluator, PositionCollector
+from sparring.search import Evaluator
 from tests.search.reference import NoiseNetwork
-from tests.search.test_same_tree import positions
+from tests.search.support import positions
 
 
 @pytest.fixture
@@ -69,25 +69,3 @@ def test_symmetry_gives_a_position_and_its_image_the_same_answer(some):
     np.testing.assert_allclose(here[1], there[1], atol=1e-6)
     np.testing.assert_allclose(np.exp(here[0]), np.exp(there[0][:, permutation]), atol=1e-6)
     np.testing.assert_allclose(np.where(legal, np.exp(here[0]), 0).sum(axis=1), 1, atol=1e-5)
-
-
-def test_the_collector_answers_all_requests_in_one_call_and_drops_none(some):
-    model, states = some
-    ask = NoiseNetwork(16)
-    collector = PositionCollector(Evaluator(model, ask, actions=16))
-    legal = model.legal(states)
-    log_probs, values = NoiseNetwork(16)(model.encode(states), legal)
-    tickets = [collector.request(states[i : i + 7], legal[i : i + 7]) for i in range(0, 30, 7)]
-    assert collector.answer() == 30
-    assert ask.calls == 1
-    late = []
-    for number, ticket in enumerate(tickets):
-        got = collector.take(ticket)
-        assert np.array_equal(got[0], log_probs[7 * number : 7 * number + 7])
-        assert np.array_equal(got[1], values[7 * number : 7 * number + 7])
-        late.append(collector.request(states[number : number + 1], legal[number : number + 1]))
-    assert collector.answer() == len(tickets)
-    assert [float(collector.take(ticket)[1][0]) for ticket in late] == values[: len(tickets)].tolist()
-    with pytest.raises(KeyError, match="take each answer once"):
-        collector.take(tickets[0])
-    assert collector.answer() == 0

@@ -8,17 +8,17 @@ from sparring.games.hex import HexSettings
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import evaluate
 from sparring.rollout import Collector, everyone
-from sparring.search import Evaluator, GumbelSettings, MinimaxSettings, PlaySettings, PuctSettings, TreeSearch
-from sparring.search.player import false_resigns
+from sparring.search import Evaluator, GumbelSettings, MinimaxSettings, PlaySettings, PuctSettings
+from sparring.search.player import false_resigns, make_search
 from sparring.search.seating import search_player
 from tests import hex as small
 from tests.search.reference import NoiseNetwork
-from tests.search.test_same_tree import positions
+from tests.search.support import positions
 
 SEARCHES = [
     PuctSettings(simulations=24),
-    PuctSettings(simulations=24, noise=0.25, reuse=False),
-    GumbelSettings(simulations=24, considered=8),
+    PuctSettings(simulations=24, dirichlet_fraction=0.25, reuse_tree=False),
+    GumbelSettings(simulations=24, max_num_considered_actions=8),
     MinimaxSettings(widths=(4, 3)),
 ]
 
@@ -45,7 +45,7 @@ def test_a_carried_tree_is_the_subtree_of_the_last_search(search):
     model, states = positions(HexSettings(size=4), 12, plies=3, seed=0)
     trees = np.arange(12, dtype=np.int32)
     everywhere = np.ones(12, np.bool_)
-    reused = TreeSearch(Evaluator(model, NoiseNetwork(16), actions=16), search, trees=12)
+    reused = make_search(Evaluator(model, NoiseNetwork(16), actions=16), search, trees=12)
     found = reused.search(trees, states, np.random.default_rng(0), simulate=everywhere)
     forest = reused.forest
     below = forest.child[trees, 0, found.action]
@@ -61,7 +61,8 @@ def test_a_carried_tree_is_the_subtree_of_the_last_search(search):
     for tree in trees:
         for node in range(1, forest.used[tree]):
             above = forest.parent[tree, node]
-            action = int(np.flatnonzero(forest.child[tree, above] == node)[0])
+            action = forest.action_from_parent[tree, node]
+            assert forest.child[tree, above, action] == node
             assert np.array_equal(
                 model.apply(forest.states[tree, above][None], np.array([action], np.int32))[0],
                 forest.states[tree, node],
@@ -73,15 +74,18 @@ def test_a_carried_tree_is_the_subtree_of_the_last_search(search):
 def test_temperature_varies_the_first_moves_and_nothing_else():
     def moves(**play):
         arena = small.arena(4, matches=30)
-        search = GumbelSettings(simulations=8, reuse=False)
+        search = GumbelSettings(simulations=8, reuse_tree=False)
         player = search_player(engine(30), "main", search, play=PlaySettings(**play), seed=1)
         collector = Collector(arena, {"a": player}, everyone(0, 2), record=["a"])
         return collector.collect(200).take(np.arange(30))
 
     plain = moves()
-    assert len({tuple(plain.action[s : s + n]) for s, n in zip(plain.starts, plain.lengths, strict=True)}) <= 2
+    assert (
+        len({tuple(plain.steps.action[s : s + n]) for s, n in zip(plain.starts, plain.headers.lengths, strict=True)})
+        <= 2
+    )
     heated = moves(temperature=1.0, temperature_moves=1)
-    assert len(set(heated.action[heated.starts].tolist())) > 4
+    assert len(set(heated.steps.action[heated.starts].tolist())) > 4
 
 
 def test_resigned_matches_are_played_out_and_checked():
@@ -89,7 +93,7 @@ def test_resigned_matches_are_played_out_and_checked():
     play = PlaySettings(temperature=1.0, temperature_moves=2, resign=0.05, resign_checks=0.0)
     asked = []
     made = engine(40, loud=True)
-    player = search_player(made, "main", PuctSettings(simulations=16, reuse=False), play=play, seed=0)
+    player = search_player(made, "main", PuctSettings(simulations=16, reuse_tree=False), play=play, seed=0)
     look = player.look
 
     def counting(decisions, rng, *, simulate):
@@ -109,8 +113,8 @@ def test_resigned_matches_are_played_out_and_checked():
 def test_a_continued_player_draws_as_an_uninterrupted_one():
     arena, other = small.arena(4, matches=10), small.arena(4, matches=10)
     play = PlaySettings(temperature=1.0, temperature_moves=3)
-    make = lambda: search_player(engine(10), "main", GumbelSettings(noise=1.0, reuse=False), play=play, seed=3)  # noqa: E731
-    one, two = make(), make()
+    search = GumbelSettings(gumbel_scale=1.0, reuse_tree=False)
+    one, two = (search_player(engine(10), "main", search, play=play, seed=3) for _ in range(2))
     random = RandomPlayer(0)
 
     def step(arena, player) -> Answers:

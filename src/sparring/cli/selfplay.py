@@ -158,7 +158,7 @@ def _seated(entrant: Any, plugin: Any, spec: Any, matches: int, simulations: int
 
     if entrant.checkpoint is None and entrant.factory is None:
         return built_in(plugin, spec, entrant.name, seed=seed)
-    search = GumbelSettings(simulations=simulations, noise=1.0, reuse=False) if simulations else None
+    search = GumbelSettings(simulations=simulations, gumbel_scale=1.0, reuse_tree=False) if simulations else None
     player: Player = entrant.seat_for_selfplay(
         spec, matches=matches, device=Device.pick(), search=search, play=play, seed=seed, say=say
     )

@@ -1,41 +1,39 @@
 """Settings from the user: plain data turned into typed structs, or one line that says what is wrong where."""
 
-import re
+import difflib
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import yaml
+from msgspec import Meta
 
 from sparring.core.errors import InputError
 
 S = TypeVar("S")
 
-_AT = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$")
+Positive = Annotated[float, Meta(gt=0)]
+NonNegative = Annotated[float, Meta(ge=0)]
+Fraction = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=1)]
+NonNegativeInt = Annotated[int, Meta(ge=0)]
 
 
 def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
     """`data` as a `kind` (a msgspec struct); raises `InputError` naming key, value and what is allowed."""
+    _check(dict(data), kind, path="", where=where)
     try:
         return msgspec.convert(dict(data), kind, strict=False)
-    except msgspec.ValidationError as error:
-        message = str(error)
-        found = _AT.search(message)
-        path = found.group(1) if found else ""
-        problem = _AT.sub("", message)
-        if "unknown field" in problem:
-            key = problem.split("`")[1]
-            path = f"{path}.{key}" if path else key
-            allowed = ", ".join(_fields_at(kind, data, path.split(".")[:-1]))
-            raise InputError(f"{where}: {path}: unknown key; allowed: {allowed}") from None
-        value = _value_at(data, path)
-        shown = f"{path} = {value!r}" if value is not _MISSING else path or "value"
-        if problem.startswith("Invalid"):
-            choices = _allowed_at(kind, data, [part.partition("[")[0] for part in path.split(".")])
-            problem += f"; allowed: {', '.join(choices)}" if choices else ""
-        raise InputError(f"{where}: {shown}: {problem[:1].lower()}{problem[1:]}") from None
+    except msgspec.ValidationError as error:  # what a struct's own __post_init__ refuses
+        raise InputError(f"{where}: {error}") from None
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean NAME?` if something `known` is spelled much like `name`, else nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
@@ -70,59 +68,79 @@ def parse_value(text: str, *, where: str) -> Any:
     return value
 
 
-_MISSING = object()
+def _check(value: Any, kind: Any, *, path: str, where: str) -> None:
+    """Raises `InputError` at the first part of `value` that does not fit the type `kind`; `path` says where it is."""
+    structs = [option for option in _options(kind) if isinstance(option, type) and issubclass(option, msgspec.Struct)]
+    origin, parts = typing.get_origin(_plain(kind)), typing.get_args(_plain(kind))
+    if isinstance(value, Mapping) and structs:
+        _check_struct(value, _chosen(value, structs, path=path, where=where), path=path, where=where)
+    elif isinstance(value, Mapping) and origin is dict:
+        for key, entry in value.items():
+            below = f"{path}.{key}" if path else str(key)
+            if _choices(parts[0]) and key not in _choices(parts[0]):
+                raise _unknown(below, str(key), _choices(parts[0]), where)
+            _check(entry, parts[1], path=below, where=where)
+    elif isinstance(value, list | tuple) and origin in (list, tuple) and parts[1:] in ((), (...,)):
+        for number, entry in enumerate(value):
+            _check(entry, parts[0], path=f"{path}[{number}]", where=where)
+    try:
+        msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError as error:
+        problem = str(error).partition(" - at ")[0]
+        choices = _choices(kind)
+        allowed = f"; allowed: {', '.join(choices)}" if choices else ""
+        raise InputError(f"{where}: {path} = {value!r}: {problem[:1].lower()}{problem[1:]}{allowed}") from None
 
 
-def _value_at(data: Any, path: str) -> Any:
-    for part in path.split("."):
-        name, _, index = part.partition("[")
-        if not isinstance(data, Mapping) or name not in data:
-            return _MISSING
-        data = data[name]
-        if index:
-            return data
-    return data
+def _check_struct(value: Mapping[str, Any], struct: type[msgspec.Struct], *, path: str, where: str) -> None:
+    fields = {field.name: field for field in msgspec.structs.fields(struct)}
+    hints = typing.get_type_hints(struct, include_extras=True)
+    tag = struct.__struct_config__.tag_field
+    for key, entry in value.items():
+        below = f"{path}.{key}" if path else str(key)
+        if key in fields:
+            _check(entry, hints[key], path=below, where=where)
+        elif key != tag and struct.__struct_config__.forbid_unknown_fields:
+            raise _unknown(below, str(key), fields, where)
+    for name, field in fields.items():
+        if field.required and name not in value:
+            raise InputError(f"{where}: {path + '.' if path else ''}{name}: missing; this key is needed")
 
 
-def _fields_at(kind: Any, data: Any, path: list[str]) -> list[str]:
-    """Field names of the struct that `path` leads to inside `kind`."""
-    kind, data = _kind_at(kind, data, path)
-    return [field.name for struct in _structs(kind, data) for field in msgspec.structs.fields(struct)]
+def _chosen(
+    value: Mapping[str, Any], structs: list[type[msgspec.Struct]], *, path: str, where: str
+) -> type[msgspec.Struct]:
+    """The one of `structs` that `value` is meant to be, by its tag if there are several."""
+    tagged = {str(struct.__struct_config__.tag): struct for struct in structs}
+    field = structs[0].__struct_config__.tag_field
+    if len(structs) == 1 or field is None:
+        return structs[0]
+    tag = value.get(field)
+    if tag not in tagged:
+        given = f"{field} = {tag!r}: invalid value {tag!r}" if field in value else f"{field}: missing"
+        raise InputError(f"{where}: {path + '.' if path else ''}{given}; allowed: {', '.join(tagged)}")
+    return tagged[str(tag)]
 
 
-def _kind_at(kind: Any, data: Any, path: list[str]) -> tuple[Any, Any]:
-    """The type, and the data, that `path` leads to."""
-    for part in path:
-        hints = {name: hint for struct in _structs(kind, data) for name, hint in typing.get_type_hints(struct).items()}
-        kind = hints.get(part, kind)
-        data = data.get(part, {}) if isinstance(data, Mapping) else {}
-    return kind, data
+def _unknown(path: str, key: str, known: Iterable[str], where: str) -> InputError:
+    known = list(known)
+    return InputError(f"{where}: {path}: unknown key{suggestion(key, known)}; allowed: {', '.join(known)}")
 
 
-def _allowed_at(kind: Any, data: Any, path: list[str]) -> list[str]:
-    """What may stand where `path` leads: a Literal's values, or the tags of the structs that it chooses from."""
-    union, _ = _kind_at(kind, data, path[:-1])
-    options = [struct.__struct_config__ for struct in _structs(union, None)]
-    tags = [str(option.tag) for option in options if option.tag_field == path[-1]]
-    return tags or _choices(_kind_at(kind, data, path)[0])
+def _plain(kind: Any) -> Any:
+    """`kind` without its annotations."""
+    return typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
+
+
+def _options(kind: Any) -> tuple[Any, ...]:
+    """The types of a union; a type that is no union is its only option."""
+    kind = _plain(kind)
+    return typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
 
 
 def _choices(kind: Any) -> list[str]:
     """The values of every Literal in `kind`."""
-    parts = typing.get_args(kind)
+    kind = _plain(kind)
     if typing.get_origin(kind) is typing.Literal:
-        return [str(part) for part in parts]
-    return [choice for part in parts for choice in _choices(part)]
-
-
-def _structs(kind: Any, data: Any) -> list[type[msgspec.Struct]]:
-    """The structs `kind` may be; of a tagged union only the one whose tag `data` has."""
-    options = typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
-    structs = [option for option in options if isinstance(option, type) and issubclass(option, msgspec.Struct)]
-    return [
-        struct
-        for struct in structs
-        if struct.__struct_config__.tag is None
-        or not isinstance(data, Mapping)
-        or data.get(struct.__struct_config__.tag_field) == struct.__struct_config__.tag
-    ]
+        return [str(value) for value in typing.get_args(kind)]
+    return [choice for option in _options(kind) if option is not kind for choice in _choices(option)]

@@ -13,6 +13,9 @@ import torch
 from torch import Tensor
 
 from sparring.core import Array, InputError
+from sparring.inference.amx import avoid_broken_amx
+
+avoid_broken_amx()
 
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
 DtypeName = Literal["float32", "bfloat16", "float16", "int8"]

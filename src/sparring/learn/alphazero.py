@@ -43,7 +43,7 @@ class AlphaZeroSettings(
 ):
     """Raising a weight makes its term count for more; the other comments say what raising the rest does."""
 
-    search: SearchSettings = GumbelSettings(noise=1.0, reuse=False)
+    search: SearchSettings = GumbelSettings(gumbel_scale=1.0, reuse_tree=False)
     """How self-play looks ahead."""
     play: PlaySettings = PlaySettings(temperature=1.0, temperature_moves=4)
     """How self-play takes its moves."""

@@ -124,32 +124,19 @@ class Collector:
         pending = matches
         while pending > 0:
             pulse()
-            serials, results = self.advance()
+            decisions, serials, results = self._wait()
             counted = serials < matches
             outcome[serials[counted]] = np.where(results.failed[counted, None], np.nan, results.outcome[counted])
             pending -= int(counted.sum())
+            if pending > 0:  # nobody is asked about the matches that follow
+                self._answer(decisions)
         return self._lineup(np.arange(matches, dtype=np.int64)), outcome
 
     def advance(self) -> tuple[NDArray[np.int64], Results]:
         """One wait, one answer from each player concerned, one act; returns ended matches with their serials."""
-        stages = self.counters.stages
-        with stages.time("arena"):
-            decisions, results = self._arena.wait()
-        ended = self._serial[results.match]
-        if len(results):
-            with stages.time("record"):
-                self._end_matches(results)
-        if len(decisions):
-            self.counters.decisions += len(decisions)
-            self.counters.batches += 1
-            action = np.empty(len(decisions), np.int32)
-            for number, rows in self._rows_by_player(decisions):
-                asked = decisions if isinstance(rows, slice) else decisions.take(rows)
-                action[rows] = self._ask(number, asked)
-            self._turn[decisions.match] = self._turn[decisions.match] + 1  # once, even if both seats act
-            with stages.time("arena"):
-                self._arena.act(decisions, action)
-        return ended, results
+        decisions, serials, results = self._wait()
+        self._answer(decisions)
+        return serials, results
 
     def snapshot(self) -> dict[str, Array]:
         """Everything a bit-for-bit continuation needs; only right after `collect`."""
@@ -166,6 +153,31 @@ class Collector:
         self._serial = snapshot["serial"].copy()
         self._next_serial = int(snapshot["next_serial"])
         self._seated = self._lineup(self._serial)
+
+    def _wait(self) -> tuple[Decisions, NDArray[np.int64], Results]:
+        """The rows that must be answered now, and the matches that ended, with their serials."""
+        stages = self.counters.stages
+        with stages.time("arena"):
+            decisions, results = self._arena.wait()
+        serials = self._serial[results.match]
+        if len(results):
+            with stages.time("record"):
+                self._end_matches(results)
+        return decisions, serials, results
+
+    def _answer(self, decisions: Decisions) -> None:
+        """Asks each player once for all its rows, and plays the answers."""
+        if len(decisions) == 0:
+            return
+        self.counters.decisions += len(decisions)
+        self.counters.batches += 1
+        action = np.empty(len(decisions), np.int32)
+        for number, rows in self._rows_by_player(decisions):
+            asked = decisions if isinstance(rows, slice) else decisions.take(rows)
+            action[rows] = self._ask(number, asked)
+        self._turn[decisions.match] = self._turn[decisions.match] + 1  # once, even if both seats act
+        with self.counters.stages.time("arena"):
+            self._arena.act(decisions, action)
 
     def _rows_by_player(self, decisions: Decisions) -> Iterator[tuple[int, NDArray[np.intp] | slice]]:
         """The players that have rows, each with its rows; all rows of a player who is alone, as a slice."""

@@ -1,30 +1,30 @@
-"""Looking ahead: batched search over any game with a forward model, for all matches at once.
+"""Batched search in any game with a forward model, for all matches at once.
 
-`evaluator` asks the network once a wave and remembers; `tree` keeps all trees as arrays; `puct` and `gumbel` say
-where to look next and `waves` drives them; `minimax` looks level by level; `player` plays what they find;
-`collector` serves searches of other shapes.
+`evaluator` asks the network, with a cache; `tree` keeps all trees as arrays; `waves` is the tree search, and `puct` and
+`gumbel` are its strategies; `minimax` searches level by level; `player` plays what a search found.
 """
 
-from sparring.search.collector import PositionCollector
 from sparring.search.evaluator import Ask, Evaluator, Symmetric
-from sparring.search.gumbel import GumbelSettings
+from sparring.search.gumbel import Gumbel, GumbelSettings
 from sparring.search.minimax import Minimax, MinimaxSettings
 from sparring.search.player import PlaySettings, SearchPlayer, SearchSettings
-from sparring.search.puct import PuctSettings
-from sparring.search.waves import Found, TreeSearch
+from sparring.search.puct import Puct, PuctSettings
+from sparring.search.waves import Found, Strategy, TreeSearch
 
 __all__ = [
     "Ask",
     "Evaluator",
     "Found",
+    "Gumbel",
     "GumbelSettings",
     "Minimax",
     "MinimaxSettings",
     "PlaySettings",
-    "PositionCollector",
+    "Puct",
     "PuctSettings",
     "SearchPlayer",
     "SearchSettings",
+    "Strategy",
     "Symmetric",
     "TreeSearch",
 ]

@@ -1,7 +1,7 @@
-"""Asking the network about positions: once per wave for all trees, and never twice about the same position.
+"""Asking the network about positions: in one batch for all trees, with a cache.
 
-The cache is shared by all matches. It is a table indexed by the low bits of a position's key, the newest entry
-winning its place, so its memory never grows; it forgets everything when the weights change.
+The cache is shared by all matches. It is a table of fixed size, indexed by the low bits of a position's key; a new
+entry replaces the one that has its place. It is emptied when the weights change.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,16 +19,16 @@ Ask = Callable[[Mapping[str, Array], NDArray[np.bool_]], tuple[NDArray[np.float3
 
 @runtime_checkable
 class Symmetric(Protocol):
-    """A forward model whose positions have a mirror image that plays the same."""
+    """A forward model in which every position has an image under a symmetry of the game, such as a mirrored board."""
 
     def symmetry(self, observation: Mapping[str, Array]) -> tuple[dict[str, Array], NDArray[np.int32]]:
-        """The image of each row, and `int32[actions]` what each action becomes (its own inverse)."""
+        """The image of each row, and `int32[actions]` the action that each action becomes (its own inverse)."""
         ...
 
 
 @dataclass
 class EvaluatorCounters:
-    """What searches have asked for and what the network had to answer."""
+    """How many positions searches asked about, and how many the network had to answer."""
 
     positions: int = 0
     """Positions the searches asked about."""
@@ -38,23 +38,23 @@ class EvaluatorCounters:
 
     @property
     def mean_batch(self) -> float:
-        """Rows a network call."""
+        """Rows per network call."""
         return self.asked / self.calls if self.calls else 0.0
 
     @property
     def hit_rate(self) -> float:
-        """The part of all positions that needed no network."""
+        """The fraction of positions that the network did not have to answer."""
         return 1 - self.asked / self.positions if self.positions else 0.0
 
 
 class Evaluator:
-    """Policy and value of batches of states of `model`, with at most one call of `ask` a batch.
+    """Policy and value for batches of states of `model`, with at most one call of `ask` per batch.
 
     Args:
-        cache: positions to remember, rounded up to a power of two; 0 remembers none.
-        symmetry: whether to ask about each position and its mirror image and take the mean; needs a model
-            that is `Symmetric`.
-        version: of the weights behind `ask`; when it changes the cache starts anew.
+        cache: number of positions to cache, rounded up to a power of two; 0 turns the cache off.
+        symmetry: whether to average the network's answers about each position and its image; needs a model that is
+            `Symmetric`.
+        version: gives the version of the weights behind `ask`; when it changes, the cache is emptied.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Evaluator:
         return log_probs[inverse], values[inverse]
 
     def _answer(self, states: Array, legal: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """One call of the network; with symmetry the mirror images join the same call."""
+        """One call of the network; with symmetry the images are in the same batch."""
         observation: dict[str, Array] = self.model.encode(states)
         k = len(states)
         if self._symmetry:

@@ -1,9 +1,9 @@
-"""Fixed-width minimax of all matches at once: one network call per depth level, whatever the number of matches.
+"""Fixed-width minimax for all matches at once: one network call per depth, whatever the number of matches.
 
-From each position the moves the policy likes best are looked at, as many as the level's width says; the network's
-values of the last level are carried up. A level is all positions of all trees at that depth, so a move takes
-depth + 1 calls. Where a chosen move wins at once, its siblings cannot do better and are not looked at: that is
-the cut alpha-beta makes that costs no further call.
+From each position the search follows the moves that are likeliest under the policy, as many as the depth's width
+says, and backs up the network's values of the last level. A level is all positions of all trees at one depth, so a
+move takes depth + 1 calls. If a move wins at once, its siblings are pruned: alpha-beta's only cut that needs no
+further call.
 """
 
 from dataclasses import dataclass
@@ -15,10 +15,9 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from sparring.core import Array
+from sparring.core.settings import Count, NonNegative
 from sparring.search.evaluator import Evaluator
 from sparring.search.waves import Found, Ints
-
-Width = Annotated[int, Meta(ge=1)]
 
 
 class MinimaxSettings(
@@ -26,10 +25,10 @@ class MinimaxSettings(
 ):
     """Fixed-width minimax."""
 
-    widths: Annotated[tuple[Width, ...], Meta(min_length=1)] = (5, 4)
-    """Moves looked at from each position, depth by depth."""
-    temperature: Annotated[float, Meta(ge=0)] = 0.0
-    """0 looks at the likeliest moves; above, moves are drawn without replacement from the policy so heated."""
+    widths: Annotated[tuple[Count, ...], Meta(min_length=1)] = (5, 4)
+    """Moves followed from each position, depth by depth."""
+    temperature: NonNegative = 0.0
+    """0 follows the likeliest moves; above 0 they are drawn without replacement, at this temperature."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Level:
     """All positions at one depth of all trees, in the order of their parents and, below those, of their actions."""
 
     parent: NDArray[np.intp]
-    """`intp[n]` the position above, an index into the level above; at the roots the row itself."""
+    """`intp[n]` index of the parent in the level above; at the roots the row itself."""
     action: Ints
     """`int32[n]` the move that led here, -1 at the roots."""
     states: Array
@@ -45,11 +44,11 @@ class Level:
     over: NDArray[np.bool_]
     """`bool[n]`"""
     value: NDArray[np.float32]
-    """`float32[n]` for the seat to move, carried up from below where there is anything below."""
+    """`float32[n]` for the seat to move, backed up from the level below if the position has children there."""
 
 
 class Minimax:
-    """See the module. `levels` holds the trees of the last search, the roots first."""
+    """The search this module describes. `levels` holds the trees of the last search, the roots first."""
 
     def __init__(self, evaluator: Evaluator, settings: MinimaxSettings) -> None:
         self.levels: list[Level] = []
@@ -58,7 +57,7 @@ class Minimax:
         self._settings = settings
 
     def search(self, trees: Ints, states: Array, rng: np.random.Generator, *, simulate: NDArray[np.bool_]) -> Found:
-        """Looks ahead from `states: state[k]`; nothing is kept for the next search, so `trees` are not needed.
+        """Searches `states: state[k]`. Nothing is kept for the next search, so `trees` is ignored.
 
         Where `simulate: bool[k]` is false the network's own policy and value are the answer.
         """
@@ -104,7 +103,7 @@ class Minimax:
         width: int,
         rng: np.random.Generator,
     ) -> tuple[Ints, NDArray[np.intp]]:
-        """The moves looked at from `rows` of a level, `(action: int32[n], parent: intp[n])`, parents in order."""
+        """The moves to follow from `rows` of a level: `(action: int32[n], parent: intp[n])`, ordered by parent."""
         temperature = self._settings.temperature
         score = log_probs[rows].astype(np.float64)
         if temperature > 0:
@@ -117,7 +116,7 @@ class Minimax:
         return best[allowed].astype(np.int32), parent
 
     def _decide(self, k: int) -> tuple[Ints, Ints]:
-        """The best move of each root (the one the policy likes better among equals), and leaves below each move."""
+        """The best move of each root (the likeliest among equals), and the number of leaves below each move."""
         first = self.levels[1]
         action = np.zeros(k, np.int32)
         best = np.full(k, -np.inf, np.float32)
@@ -133,7 +132,7 @@ class Minimax:
 
 
 def _without_beaten(parent: NDArray[np.intp], wins: NDArray[np.bool_], parents: int) -> NDArray[np.intp]:
-    """Rows to keep: below a parent with a move that wins, only the first such move."""
+    """The rows to keep: all children of a parent without a winning move, and the first winning move of the others."""
     first_win = np.full(parents, len(parent))
     won = np.flatnonzero(wins)[::-1]
     first_win[parent[won]] = won

@@ -1,18 +1,18 @@
-"""The search player: looks ahead for all its rows at once, then plays the move it found."""
+"""The search player: one search for all its rows, then the move it found for each."""
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import msgspec
 import numpy as np
-from msgspec import Meta
 from numpy.typing import NDArray
 
 from sparring.core import Answers, Array, Decisions, Episodes
+from sparring.core.distribution import draw
+from sparring.core.settings import Fraction, NonNegative, NonNegativeInt
 from sparring.search.evaluator import Evaluator
-from sparring.search.gumbel import GumbelSettings
+from sparring.search.gumbel import Gumbel, GumbelSettings
 from sparring.search.minimax import Minimax, MinimaxSettings
-from sparring.search.puct import PuctSettings
+from sparring.search.puct import Puct, PuctSettings
 from sparring.search.waves import Found, TreeSearch
 
 SearchSettings = GumbelSettings | PuctSettings | MinimaxSettings
@@ -21,29 +21,40 @@ SearchSettings = GumbelSettings | PuctSettings | MinimaxSettings
 class PlaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a move is taken from what the search found."""
 
-    temperature: Annotated[float, Meta(ge=0)] = 0.0
-    """Above 0 the first moves are drawn from the search's policy so heated; 0 plays the move the search chose."""
-    temperature_moves: Annotated[int, Meta(ge=0)] = 0
-    """A seat's moves that are drawn at `temperature`; the later ones are the search's choice."""
-    resign: Annotated[float, Meta(ge=0, le=1)] = 0.0
-    """A match in which a seat's value has fallen to -`resign` is played out by the network alone; 0 never.
+    temperature: NonNegative = 0.0
+    """Above 0 the first moves are drawn from the search's policy at this temperature; 0 plays the search's choice."""
+    temperature_moves: NonNegativeInt = 0
+    """How many of a seat's first moves are drawn at `temperature`."""
+    resign: Fraction = 0.0
+    """Once a seat's value has fallen to -`resign`, the network alone plays the match to its end; 0 turns this off.
 
-    So every resignation is checked against how the match ends, and episodes always end with a true outcome.
+    Every episode therefore ends with a true outcome, which shows how many resignations would have been wrong.
     """
-    resign_checks: Annotated[float, Meta(ge=0, le=1)] = 0.1
-    """The part of resigned matches that is searched to the end all the same."""
+    resign_checks: Fraction = 0.1
+    """The fraction of resigned matches that is searched to the end all the same."""
+
+
+def make_search(evaluator: Evaluator, settings: SearchSettings, *, trees: int) -> TreeSearch | Minimax:
+    """The search that `settings` ask for, over up to `trees` matches at once."""
+    match settings:
+        case PuctSettings():
+            return TreeSearch(evaluator, Puct(settings), trees=trees)
+        case GumbelSettings():
+            return TreeSearch(evaluator, Gumbel(settings), trees=trees)
+        case MinimaxSettings():
+            return Minimax(evaluator, settings)
 
 
 class SearchPlayer:
-    """Answers decisions by search; the answers carry the root's value and the search's policy.
+    """Answers decisions by search. The answers carry the root's value and the search's policy.
 
     Args:
-        evaluator: the model to look ahead in and the network to ask.
-        search: which search, and how far.
-        play: how moves are taken from it.
-        matches: of the arena it plays in.
-        seats: of the game.
-        seed: of all its draws.
+        evaluator: the forward model and the network.
+        search: the kind of search and its settings.
+        play: how moves are taken from what it found.
+        matches: matches of the arena it plays in.
+        seats: seats of a match.
+        seed: seed of everything it draws.
     """
 
     def __init__(
@@ -59,11 +70,7 @@ class SearchPlayer:
         self.evaluator = evaluator
         self._moves = 0
         self._moves_before = 0
-        self._search: TreeSearch | Minimax = (
-            Minimax(evaluator, search)
-            if isinstance(search, MinimaxSettings)
-            else TreeSearch(evaluator, search, trees=matches)
-        )
+        self._search = make_search(evaluator, search, trees=matches)
         self._play = play
         self._seed = seed
         self._moved = np.zeros((matches, seats), np.int32)
@@ -74,10 +81,6 @@ class SearchPlayer:
     def version(self) -> int:
         """Version of the weights that answer now."""
         return self.evaluator.version()
-
-    def memory(self, decisions: Decisions) -> dict[str, Array]:
-        """None: a search starts from the position alone."""
-        return {}
 
     def act(self, decisions: Decisions) -> Answers:
         """One search for all rows together."""
@@ -97,13 +100,13 @@ class SearchPlayer:
     def look(
         self, decisions: Decisions, rng: np.random.Generator, *, simulate: NDArray[np.bool_] | None = None
     ) -> Found:
-        """What the search finds for each row, without playing: the analysis behind `act`."""
+        """What the search finds for each row, for analysis; `act` plays moves from it."""
         states = self.evaluator.model.states(decisions.observation, decisions.legal)
         everywhere = np.ones(len(decisions), np.bool_) if simulate is None else simulate
         return self._search.search(decisions.match, states, rng, simulate=everywhere)
 
     def snapshot(self) -> dict[str, Array]:
-        """What a continued run needs; trees are searched anew."""
+        """What a resumed run needs. Trees are not kept: the next search starts new ones."""
         return {
             "moves": np.array(self._moves),
             "moved": self._moved.copy(),
@@ -119,7 +122,7 @@ class SearchPlayer:
         self._resigned[:] = snapshot["resigned"]
 
     def report(self) -> dict[str, float]:
-        """Network calls a move (of all matches together), rows a call, and the cache's part."""
+        """Network calls per move (of all matches together), mean batch size, and the share of cache hits."""
         counters = self.evaluator.counters
         return {
             "calls_per_move": counters.calls / max(1, self._moves - self._moves_before),
@@ -130,18 +133,18 @@ class SearchPlayer:
     def _take_moves(
         self, found: Found, moved: NDArray[np.int32], legal: NDArray[np.bool_], rng: np.random.Generator
     ) -> NDArray[np.int32]:
+        """`int32[k]` the search's choices; drawn from its policy where a seat has `moved: int32[k]` few times yet."""
         temperature = self._play.temperature
         drawn = np.flatnonzero(moved < self._play.temperature_moves) if temperature else np.empty(0, np.intp)
-        uniform = rng.random((len(moved), 1))
+        uniform = rng.random(len(moved))
         action = found.action.copy()
         if len(drawn):
             weight = np.where(legal[drawn], found.policy[drawn], 0).astype(np.float64) ** (1 / temperature)
-            cumulative = np.cumsum(weight, axis=1)
-            action[drawn] = (cumulative <= uniform[drawn] * (1 - 2**-30) * cumulative[:, -1:]).sum(axis=1)
+            action[drawn] = draw(weight, uniform[drawn], xp=np)
         return action
 
 
 def false_resigns(episodes: Episodes, resign: float) -> tuple[int, int]:
-    """(episodes whose value fell to -`resign`, those of them that were won): what resigning there would cost."""
+    """(episodes in which the value fell to -`resign`, how many of those were won): what resigning there would cost."""
     hopeless = np.flatnonzero(np.minimum.reduceat(episodes.steps.value, episodes.starts) <= -resign)
     return len(hopeless), int((episodes.headers.outcome[hopeless] > 0).sum())

@@ -1,4 +1,4 @@
-"""Seating a search: a policy of an inference engine, and the forward model of its game, joined to a player."""
+"""Makes a search player from a policy of an inference engine and the forward model of its game."""
 
 from sparring.core import ForwardModel, GameSpec, InputError, load_game
 from sparring.inference import InferenceEngine
@@ -24,7 +24,7 @@ def search_player(
     symmetry: bool = False,
     cache: int = 1 << 16,
 ) -> SearchPlayer:
-    """A player for the arena that `engine` has slots for, asking the policy called `policy`."""
+    """A player that searches with the policy called `policy`, for the arena whose slots `engine` was made for."""
     spec = engine.spec
     model = forward_model(spec)
     if symmetry and not isinstance(model, Symmetric):

@@ -7,6 +7,7 @@ from sparring.games.hex import HexArena, HexSettings
 from sparring.games.hex.text import stones_after
 
 from .reference import ReferenceHex
+from .support import RecordingArena
 
 VARIANTS = [
     HexSettings(size=3),
@@ -66,14 +67,14 @@ def test_agrees_with_brute_force_over_random_matches(settings: HexSettings, matc
 
 
 def test_every_match_has_exactly_one_winner() -> None:
-    arena = HexArena(HexSettings(size=3), matches=500, seed=0)
+    arena = RecordingArena(HexSettings(size=3), matches=500, seed=0)
     player = RandomPlayer(0)
     ended = 0
     for _ in range(60):
         decisions, results = arena.wait()
         assert np.array_equal(np.sort(results.outcome, axis=1), np.tile([-1.0, 1.0], (len(results), 1)))
         assert np.array_equal(results.reward, results.outcome)
-        assert all(len(arena.last_history(match)) <= 9 for match in results.match)
+        assert all(5 <= len(arena.finished[match]) <= 9 for match in results.match)
         ended += len(results)
         arena.act(decisions, player.act(decisions).action)
     assert ended > 2000
@@ -92,16 +93,19 @@ def test_history_tells_the_moves_in_the_absolute_frame() -> None:
     assert decisions.observation["planes"][0, 1].ravel().nonzero()[0].tolist() == [4, 13]
 
 
-def test_the_last_history_is_that_of_the_match_that_ended() -> None:
-    arena = HexArena(HexSettings(size=3), matches=1, seed=0)
-    assert arena.last_history(0) == []
+def test_a_slot_starts_the_next_match_when_one_has_ended() -> None:
+    arena = RecordingArena(HexSettings(size=3), matches=1, seed=0)
     for action in (0, 3, 3, 6, 6):
         decisions, results = arena.wait()
         assert len(results) == 0
         arena.act(decisions, np.array([action], np.int32))
+    assert arena.finished[0] == [0, 1, 3, 2, 6]
     decisions, results = arena.wait()
     assert results.outcome.tolist() == [[1.0, -1.0]]
-    assert arena.last_history(0) == [0, 1, 3, 2, 6]
+    assert decisions.first.tolist() == [True]
+    assert decisions.seat.tolist() == [0]
+    assert not decisions.observation["planes"].any()
+    assert arena.history(0) == []
 
 
 def test_an_opening_lays_stones_in_turns_and_differs_between_matches() -> None:

@@ -4,7 +4,7 @@ import torch
 
 from sparring.core import RandomPlayer
 from sparring.games.hex import GAME, HexArena, HexModel, HexNetwork, HexSettings
-from sparring.policy import ActorCritic, parameter_count
+from sparring.policy import ActorCritic
 
 
 def policy_for(settings: HexSettings, **network: object) -> ActorCritic:
@@ -116,7 +116,6 @@ def test_a_fresh_network_is_calm() -> None:
             out = policy.step({"planes": planes[-1]}, legal[-1], {})
         assert out.logits.std() < 0.1
         assert out.value.abs().max() < 0.1
-    assert parameter_count(policy) > 0
 
 
 def test_a_symmetric_network_would_answer_the_turned_board_alike() -> None:

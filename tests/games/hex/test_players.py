@@ -43,8 +43,8 @@ def after(settings: HexSettings, *cells: str) -> HexArena:
 def replies(arena: HexArena, settings: HexSettings) -> set[int]:
     """The absolute moves that path plays next in the 40 matches."""
     decisions, _ = arena.wait()
-    arena.act(decisions, PathPlayer(settings, 3).act(decisions).action)
-    return {(arena.history(match) or arena.last_history(match))[-1] for match in range(40)}
+    moves = zip(decisions.seat.tolist(), PathPlayer(settings, 3).act(decisions).action.tolist(), strict=True)
+    return {mirrored(settings.size, move) if seat else move for seat, move in moves}
 
 
 def test_path_wins_when_it_can() -> None:

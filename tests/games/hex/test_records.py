@@ -4,22 +4,24 @@ import numpy as np
 import pytest
 
 from sparring.core import InputError, RandomPlayer
+from sparring.games.hex import HexSettings
 from sparring.games.hex.records import records
 from sparring.games.hex.text import read_sgf, write_sgf
 from sparring.rollout import Collector, everyone, taking_turns
 from tests import hex as small
+from tests.games.hex.support import RecordingArena
 
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_records_are_the_arenas_own_histories(swap):
-    arena = small.arena(4, matches=6, swap=swap)
+    arena = RecordingArena(HexSettings(size=4, swap=swap), matches=6, seed=0)
     players = {"ann": RandomPlayer(0), "ben": RandomPlayer(1)}
     collector = Collector(arena, players, taking_turns([0, 1], 2), record=["ann", "ben"])
     histories = {}
     while len(histories) < 40:
-        for serials, results in collector.advance():
-            for serial, match, outcome in zip(serials, results.match, results.outcome, strict=True):
-                histories[int(serial)] = (arena.last_history(int(match)), int(np.argmax(outcome)))
+        serials, results = collector.advance()
+        for serial, match, outcome in zip(serials, results.match, results.outcome, strict=True):
+            histories[int(serial)] = (arena.finished[int(match)], int(np.argmax(outcome)))
     episodes = collector.collect(1)
     found = list(records(episodes))
     assert len(found) == len(histories)

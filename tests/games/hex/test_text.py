@@ -1,7 +1,7 @@
 import pytest
 
 from sparring.core import InputError, RandomPlayer
-from sparring.games.hex import HexArena, HexSettings
+from sparring.games.hex import HexSettings
 from sparring.games.hex.text import (
     Record,
     cell_name,
@@ -14,6 +14,7 @@ from sparring.games.hex.text import (
     stones_after,
     write_sgf,
 )
+from tests.games.hex.support import RecordingArena
 
 
 @pytest.mark.parametrize("size", [3, 11, 19])
@@ -73,14 +74,12 @@ def test_the_board_is_drawn_as_a_rhombus() -> None:
 
 def test_random_matches_survive_sgf() -> None:
     for swap in (False, True):
-        arena = HexArena(HexSettings(size=5, swap=swap), matches=20, seed=0)
+        arena = RecordingArena(HexSettings(size=5, swap=swap), matches=20, seed=0)
         player, ended = RandomPlayer(0), 0
         while ended < 40:
             decisions, results = arena.wait()
             for match, outcome in zip(results.match, results.outcome, strict=True):
-                record = Record(
-                    size=5, moves=tuple(arena.last_history(match)), black="path", winner=int(outcome.argmax())
-                )
+                record = Record(size=5, moves=tuple(arena.finished[match]), black="path", winner=int(outcome.argmax()))
                 assert read_sgf(write_sgf(record)) == record
                 ended += 1
             arena.act(decisions, player.act(decisions).action)

@@ -202,3 +202,29 @@ def test_ten_thousand_matches_leave_memory_flat_and_no_number_broken():
             before = process.memory_info().rss
         arena.act(decisions, rng.integers(90, size=len(decisions)).astype(np.int32))
     assert process.memory_info().rss - before < 20e6
+
+
+def test_the_report_says_why_matches_ended():
+    arena = RocketArena(RocketSettings(seconds=0.5), matches=3, seed=0)
+    for _ in range(20):
+        decisions, _ = arena.wait()
+        arena.act(decisions, np.zeros(len(decisions), np.int32))
+    report = arena.play_report()
+    assert report["ended_by_time"] == 1
+    assert report["ended_by_goal"] == report["ended_by_idle"] == 0
+
+
+def test_the_last_action_is_forgotten_at_every_kickoff():
+    settings = RocketSettings(end="clock", seconds=60, starts={"near_goal": 1.0})
+    arena = RocketArena(settings, matches=6, seed=3)
+    player = TowardBallPlayer(settings, 0)
+    group = arena._groups[0]
+    kickoffs = 0
+    for _ in range(150):
+        decisions, _ = arena.wait()
+        restarted = group._referee.kickoff & ~group._first
+        fresh = np.flatnonzero(restarted & (group._referee.idle == 0))
+        assert (group._last[fresh] == 0).all()
+        kickoffs += len(fresh)
+        arena.act(decisions, player.act(decisions).action)
+    assert kickoffs > 0

@@ -71,7 +71,7 @@ class Always:
 def test_a_goal_is_paid_to_the_last_decision_of_the_match_and_nothing_is_expected_after_it(scorer):
     rolling = situation(ball=(0, 4600, 100), velocity=(0, 2000, 0))
     arena = arena_of([rolling if scorer == 0 else turned(rolling)], {"goal": 4.0, "concede": 3.0})
-    collector = Collector(arena, {"a": Always(COAST)}, everyone(0, 2), record=["a"], cut=64)
+    collector = Collector(arena, {"a": Always(COAST)}, everyone(0, 2), record=["a"], truncate_after=64)
     episodes = collector.collect(1)
     for number in range(2):
         first, rows = int(episodes.starts[number]), int(episodes.headers.lengths[number])
@@ -85,14 +85,19 @@ def test_a_goal_is_paid_to_the_last_decision_of_the_match_and_nothing_is_expecte
         assert episodes.headers.last_value[number] == 0
 
 
-def test_a_match_that_is_cut_is_valued_and_one_out_of_time_is_not():
+def test_a_truncated_episode_is_valued_and_one_out_of_time_is_not():
     far = situation(ball=(0, 0, field.BALL_REST))
-    cut = Collector(arena_of([far], {"goal": 1.0}), {"a": Always(COAST)}, everyone(0, 2), record=["a"], cut=8)
-    assert cut.collect(1).last_value.tolist() == [7, 7]
+    cut = Collector(
+        arena_of([far], {"goal": 1.0}), {"a": Always(COAST)}, everyone(0, 2), record=["a"], truncate_after=8
+    )
+    assert cut.collect(1).headers.last_value.tolist() == [7, 7]
     late = arena_of([far], {"goal": 1.0}, seconds=0.4)
-    ended = Collector(late, {"a": Always(COAST)}, everyone(0, 2), record=["a"], cut=8).collect(1)
-    assert ended.last_value.tolist() == [0, 0]  # the clock is in the observation, so that a draw is an end like others
-    assert ended.outcome.tolist() == [0, 0]
+    ended = Collector(late, {"a": Always(COAST)}, everyone(0, 2), record=["a"], truncate_after=8).collect(1)
+    assert ended.headers.last_value.tolist() == [
+        0,
+        0,
+    ]  # the clock is in the observation, so that a draw is an end like others
+    assert ended.headers.outcome.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("hitter", [0, 1])

@@ -137,3 +137,12 @@ def test_a_fresh_network_drives_and_seldom_jumps(table):
     jumps = action_table(table)[:, JUMP] > 0
     assert (chances[:, jumps].sum(axis=1) < 0.05).all()
     assert chances[:, ~jumps].min() > 0.5 / len(jumps)
+
+
+def test_an_input_that_never_changed_in_training_says_nothing_when_it_does():
+    normalise = Normalise(2)
+    normalise.absorb(torch.stack([torch.randn(1000), torch.full((1000,), 0.3)], dim=1))
+    before, after = normalise(torch.tensor([[0.5, 0.3]])), normalise(torch.tensor([[0.5, 1.0]]))
+    torch.testing.assert_close(before, after)
+    normalise.absorb(torch.tensor([[0.0, 1.0]]))
+    assert normalise(torch.tensor([[0.5, 1.0]]))[0, 1] > 1

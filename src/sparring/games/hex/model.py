@@ -1,6 +1,6 @@
 """Hex's forward model: the rules on batches of states, for search.
 
-The states are those of `rules`: `uint8[k, size * size + 1]`, seen from the mover.
+States are those of `rules`, `uint8[k, size * size + 1]`, as the mover sees the board.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _KEY_SEED = 0x4E5
 
 
 class HexModel:
-    """Batched positions, moves and outcomes of one board size and swap rule."""
+    """The forward model for one board size, with or without the swap rule."""
 
     def __init__(self, spec: GameSpec) -> None:
         self.size = int(spec.settings["size"])
@@ -35,13 +35,13 @@ class HexModel:
         return states
 
     def legal(self, states: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """`bool[k, actions]` the empty cells, and the swap while it is open; all false where the match is over."""
+        """`bool[k, actions]` the empty cells, and the swap while it is allowed; all false where the match is over."""
         legal = np.empty((len(states), self.actions), np.bool_)
         legal_rows(states, legal)
         return legal
 
     def apply(self, states: NDArray[np.uint8], actions: NDArray[np.int32]) -> NDArray[np.uint8]:
-        """The positions after `actions: int32[k]`, seen from the seat that moves next. The input is untouched."""
+        """The positions after `actions: int32[k]`, as the seat to move next sees them. `states` is not changed."""
         after = np.array(states, order="C")
         refused = play_rows(after, self.size, np.ascontiguousarray(actions, np.intp))
         if refused >= 0:
@@ -49,7 +49,7 @@ class HexModel:
         return after
 
     def outcome(self, states: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-        """`(over: bool[k], value: float32[k])`: only the seat that has just moved can have won, so -1 where over."""
+        """`(over: bool[k], value: float32[k])`. Only the seat that has just moved can have won, so over means -1."""
         over = states[:, self._cells] == LOST
         return over, np.negative(over, dtype=np.float32)
 
@@ -66,8 +66,8 @@ class HexModel:
         return keys
 
     def symmetry(self, observation: Mapping[str, Array]) -> tuple[dict[str, Array], NDArray[np.int32]]:
-        """The board turned by 180 degrees, which is the same position, and `int32[actions]` what each action becomes.
+        """The board rotated by 180 degrees, an equivalent position, and `int32[actions]` what each action becomes.
 
-        The permutation is its own inverse: `policy[:, permutation]` turns a policy there or back.
+        The permutation is its own inverse: `policy[:, permutation]` rotates a policy in either direction.
         """
         return {"planes": observation["planes"][..., ::-1, ::-1]}, self._turned

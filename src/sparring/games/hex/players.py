@@ -1,8 +1,8 @@
 """The built-in heuristic: `path`, which looks one move ahead and compares shortest paths.
 
-A seat's distance is the number of stones it still needs to connect its edges. `path` plays the move after which
-the other's distance exceeds its own by most, wins when it can and blocks when it must. A bonus for
-saving bridges that were cut into was measured and won no more matches, so there is none.
+A seat's distance is the number of stones it still needs to connect its edges. `path` plays the move after which the
+opponent's distance exceeds its own by most, wins when it can and blocks when it must. There is no bonus for
+defending bridges: measured, it won no more matches.
 """
 
 from typing import Any
@@ -15,13 +15,13 @@ from sparring.core import Answers, Decisions
 from sparring.games.hex.settings import HexSettings
 
 _FAR = 1 << 20
-"""The distance of edges that can no longer be connected."""
+"""The distance when the edges can no longer be connected."""
 _DECIDED = 1 << 24
-"""Added to the score of a move that wins, taken from one that lets the other win."""
+"""Added to the score of a move that wins, and subtracted if the opponent can win next."""
 
 
 class PathPlayer:
-    """Plays the best move by shortest paths; ties are drawn at random from the seed."""
+    """Plays the best move by shortest paths; ties are broken at random."""
 
     def __init__(self, settings: HexSettings, seed: int) -> None:
         self._size = settings.size
@@ -30,7 +30,7 @@ class PathPlayer:
         self._beside = neighbours(settings.size)
 
     def act(self, decisions: Decisions) -> Answers:
-        """Every row on its own; nothing is remembered."""
+        """Answers each row by itself."""
         k, cells = len(decisions), self._size**2
         planes = np.ascontiguousarray(decisions.observation["planes"]).reshape(k, 2, cells)
         action = np.empty(k, np.int32)
@@ -40,7 +40,7 @@ class PathPlayer:
         return Answers(action=action)
 
     def _worth_swapping(self, planes: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """`bool[k]` whether the other's first stone lies away from the edges, where it is strong."""
+        """`bool[k]` whether the opponent's first stone lies away from the edges, where it is strong."""
         row, column = np.divmod(planes[:, 1].argmax(axis=1), self._size)
         margin = self._size // 4
         inside = np.minimum(np.minimum(row, column), self._size - 1 - np.maximum(row, column))
@@ -49,7 +49,7 @@ class PathPlayer:
 
 
 def neighbours(size: int) -> NDArray[np.int32]:
-    """`int32[cells, 6]` the cells around each; -1 off the board."""
+    """`int32[cells, 6]` the neighbours of each cell; -1 off the board."""
     row, column = np.divmod(np.arange(size * size), size)
     table = np.empty((size * size, 6), np.int32)
     for side, (down, right) in enumerate(((-1, 0), (-1, 1), (0, 1), (1, 0), (1, -1), (0, -1))):
@@ -111,7 +111,7 @@ def _choose(planes: Any, size: int, beside: Any, uniform: Any, action: Any) -> N
 
 @njit(cache=True, nogil=True)
 def _cost(owned: int, blocked: int) -> int:
-    """Stones a path must add to pass a cell: 0 or 1, or -1 where it cannot."""
+    """The stones that a path needs to add on a cell: 0 or 1, or -1 if it cannot pass."""
     if owned:
         return 0
     return -1 if blocked else 1
@@ -119,9 +119,9 @@ def _cost(owned: int, blocked: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _distances(cost: Any, size: int, beside: Any, from_far: bool, distance: Any, stacks: Any) -> int:
-    """Fills `distance: int32[cells]`, the stones needed from the top (or bottom) edge up to and with each cell.
+    """Fills `distance: int32[cells]`: the stones needed to connect each cell, itself included, to the top edge.
 
-    Returns what the whole way to the opposite edge needs.
+    With `from_far` it is the bottom edge. Returns the stones needed from one edge to the other.
     """
     cells = size * size
     begin = cells - size if from_far else 0

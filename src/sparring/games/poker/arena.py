@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Array, Decisions, GameSpec, IllegalAction, Results
+from sparring.core.splitmix import STEP, mix
 from sparring.games.poker.tree import CHANCE, OVER, Tree
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 class TreeArena:
@@ -114,14 +113,11 @@ class TreeArena:
             match = match[over | dealt | played]
 
     def _uniform(self, match: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The next number in [0, 1) of each slot's own stream (SplitMix64)."""
+        """The next number in [0, 1) of each slot's own stream."""
         stream: NDArray[np.uint64] = self._slots["stream"]
-        mixed = stream[match] + _STEP
-        stream[match] = mixed
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed = mixed ^ (mixed >> np.uint64(31))
-        return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        stream[match] += STEP
+        bits: NDArray[np.uint64] = mix(stream[match])
+        return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def _take_results(self) -> Results:
         won = self._slots["won"]

@@ -51,8 +51,6 @@ class Tree:
     """n nodes (the root is 0, parents before children) and s information states, numbered across both seats."""
 
     actions: int
-    simultaneous: bool
-    """Whether seat 1's node below each of seat 0's is part of the same move: both are asked at once."""
     seat: NDArray[np.int32]
     """`int32[n]` who moves: 0, 1, `CHANCE` or `OVER`."""
     child: NDArray[np.int32]
@@ -125,7 +123,6 @@ def build_tree(root: State, *, actions: int, simultaneous: bool = False) -> Tree
     numbers = np.array(info, np.int32)
     return Tree(
         actions=actions,
-        simultaneous=simultaneous,
         seat=seat,
         child=children,
         chance=chance,

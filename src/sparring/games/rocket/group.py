@@ -145,15 +145,17 @@ class Group:
         self._score = readings.score
         failed = self._find_broken()
         self.tally.step(self._cars, self._row_match, self._row_seat, goals)
+        self._referee.watch(settings, self._cars, self._present)
         self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32), ball_before)
-        verdict = self._referee.judge(settings, goals, self._cars, self._present)
+        verdict = self._referee.judge(settings, goals, self._ball, ball_before)
         ended = np.flatnonzero(verdict.over | failed)
-        self._close(ended, failed)
+        self._close(ended, failed, verdict.ending)
         restart = np.flatnonzero(verdict.kickoff & ~verdict.over & ~failed)
         if len(restart):
             for index in restart.tolist():
                 self._simulators[index].kickoff(self._draw(index))
             self._look(restart.tolist())
+            self._last[restart] = 0
         if len(ended):
             self._begin(ended.tolist())
         self._observe()
@@ -203,7 +205,7 @@ class Group:
                 return f"{' and '.join(bad) or 'state'} of the car in seat {seat} is not finite"
         return "the ball's state is not finite"
 
-    def _close(self, ended: NDArray[np.intp], failed: NDArray[np.bool_]) -> None:
+    def _close(self, ended: NDArray[np.intp], failed: NDArray[np.bool_], ending: NDArray[np.int8]) -> None:
         """Results of matches that ended."""
         seats = self._present.shape[1]
         if len(ended) == 0:
@@ -218,7 +220,7 @@ class Group:
             reward=np.where(failed[ended, None], 0, self._reward[ended]).astype(np.float32),
             failed=failed[ended],
         )
-        self.tally.end(self._referee.seconds[ended], winner)
+        self.tally.end(self._referee.seconds[ended], winner, ending[ended])
         for index in np.flatnonzero(failed).tolist():  # what broke may stay broken
             self._spare[index].pop(self._simulators[index].team, None)
 

@@ -21,8 +21,16 @@ JUMP_BIAS = -3.0
 in the air four fifths of the time, where it cannot learn to drive; with this it jumps every few seconds."""
 
 
+CONSTANT = 1e-8
+"""Inputs of less variance than this have never changed."""
+
+
 class Normalise(nn.Module):
-    """(x - mean) / deviation, clipped to ±10, by statistics that `absorb` updates."""
+    """(x - mean) / deviation, clipped to ±10, by statistics that `absorb` updates.
+
+    An input that was constant in everything absorbed is 0 whatever its value: weights that have only ever seen it
+    constant have learned nothing about it.
+    """
 
     mean: Tensor
     variance: Tensor
@@ -36,7 +44,8 @@ class Normalise(nn.Module):
 
     def forward(self, flat: Tensor) -> Tensor:
         """`float[k, width]` in and out."""
-        return ((flat - self.mean) * torch.rsqrt(self.variance + 1e-2)).clamp(-10.0, 10.0)
+        scale = torch.where(self.variance > CONSTANT, torch.rsqrt(self.variance + 1e-2), 0.0)
+        return ((flat - self.mean) * scale).clamp(-10.0, 10.0)
 
     @torch.no_grad()
     def absorb(self, flat: Tensor) -> None:

@@ -12,14 +12,26 @@ from sparring.games.rocket.settings import RocketSettings
 
 Floats = NDArray[np.float32]
 _SLACK = 1e-6
+_TOUCHING = 2.0
+"""Height above rest below which the ball counts as lying on the ground."""
+_BOUNCE = 400.0
+"""Height above rest that a ball may regain within a step after it bounced."""
+
+
+ENDINGS = ("goal", "time", "idle")
+"""Why a match ends: a goal in a match to one goal or in overtime, its time, too long without a touch."""
+_GOAL, _TIME, _IDLE = range(len(ENDINGS))
 
 
 class Verdict(NamedTuple):
-    """What follows from a step, `bool[n]` each."""
+    """What follows from a step of n matches."""
 
     over: NDArray[np.bool_]
+    """`bool[n]`"""
     kickoff: NDArray[np.bool_]
-    """The ball goes back to the centre: after a goal, and when overtime begins."""
+    """`bool[n]` the ball goes back to the centre: after a goal, and when overtime begins."""
+    ending: NDArray[np.int8]
+    """`int8[n]` why the match is over, an index into `ENDINGS`; means nothing where it is not."""
 
 
 class Referee:
@@ -56,23 +68,27 @@ class Referee:
         self.overtime[index] = False
         self.kickoff[index] = kickoff
 
-    def judge(
-        self, settings: RocketSettings, goals: NDArray[np.int32], cars: Floats, present: NDArray[np.bool_]
-    ) -> Verdict:
-        """Takes in a step: `goals: int32[n, 2]` of blue and orange, `cars: float32[n, seats, 34]` after it."""
-        verdict = Verdict(np.zeros(len(goals), np.bool_), np.zeros(len(goals), np.bool_))
+    def watch(self, settings: RocketSettings, cars: Floats, present: NDArray[np.bool_]) -> None:
+        """Moves the clocks on by a step and notes who touched the ball in it: `cars: float32[n, seats, 34]`."""
+        step = settings.tick_skip / field.TICKS
+        _note_touches(step, cars, present, self.seconds, self.idle, self.kickoff, self.last_team)
+
+    def judge(self, settings: RocketSettings, goals: NDArray[np.int32], ball: Floats, ball_before: Floats) -> Verdict:
+        """What follows from the step that was watched.
+
+        `goals: int32[n, 2]` of blue and orange in it, `ball: float32[n, 9]` after and before it.
+        """
+        n = len(goals)
+        verdict = Verdict(np.zeros(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.int8))
         self.goals += goals
         limits = _Limits(
-            step=settings.tick_skip / field.TICKS,
-            seconds=settings.seconds,
-            idle=settings.idle_seconds or inf,
-            overtime=settings.overtime_seconds,
+            seconds=settings.seconds, idle=settings.idle_seconds or inf, overtime=settings.overtime_seconds
         )
-        _note_touches(limits, cars, present, self.seconds, self.idle, self.kickoff, self.last_team)
         if settings.end == "goal":
-            _judge_to_a_goal(limits, goals, self.seconds, self.idle, verdict.over)
+            _judge_to_a_goal(limits, goals, self.seconds, self.idle, verdict.over, verdict.ending)
         else:
-            _judge_by_the_clock(limits, goals, self.ahead, self.seconds, self.overtime, *verdict)
+            landed = _landed(ball, ball_before)
+            _judge_by_the_clock(limits, goals, self.ahead, landed, self.seconds, self.overtime, *verdict)
             self.kickoff |= verdict.kickoff
             self.last_team[verdict.kickoff] = 0
             self.idle[verdict.kickoff] = 0.0
@@ -90,9 +106,8 @@ class Referee:
 
 
 class _Limits(NamedTuple):
-    """Seconds: of a step, of regular time, without a touch, of overtime."""
+    """Seconds: of regular time, without a touch, of overtime."""
 
-    step: float
     seconds: float
     idle: float
     overtime: float
@@ -100,7 +115,7 @@ class _Limits(NamedTuple):
 
 @numba.njit(cache=True, nogil=True)
 def _note_touches(
-    limits: _Limits,
+    step: float,
     cars: Floats,
     present: NDArray[np.bool_],
     seconds: NDArray[np.float64],
@@ -108,18 +123,22 @@ def _note_touches(
     kickoff: NDArray[np.bool_],
     last_team: NDArray[np.int32],
 ) -> None:
-    """Moves the clocks on, and starts those anew that count from a touch."""
+    """Moves the clocks on, and starts those anew that count from a touch.
+
+    Where both teams touched the ball in one step nobody can say who was last: it stays with whoever had it.
+    """
     matches, seats = present.shape
     for match in range(matches):
-        seconds[match] += limits.step
-        idle[match] += limits.step
+        seconds[match] += step
+        idle[match] += step
         blue = orange = False
         for seat in range(seats):
             if present[match, seat] and cars[match, seat, field.TOUCHED] > 0:
                 blue |= seat < seats // 2
                 orange |= seat >= seats // 2
+        if blue != orange:
+            last_team[match] = 1 if blue else -1
         if blue or orange:
-            last_team[match] = int(blue) - int(orange)
             idle[match] = 0.0
             kickoff[match] = False
 
@@ -131,11 +150,25 @@ def _judge_to_a_goal(
     seconds: NDArray[np.float64],
     idle: NDArray[np.float64],
     over: NDArray[np.bool_],
+    ending: NDArray[np.int8],
 ) -> None:
     """The first goal ends a match; so does its time, or too long without a touch."""
     for match in range(len(over)):
         scored = goals[match, 0] + goals[match, 1] > 0
-        over[match] = scored or seconds[match] >= limits.seconds - _SLACK or idle[match] >= limits.idle
+        late = seconds[match] >= limits.seconds - _SLACK
+        over[match] = scored or late or idle[match] >= limits.idle
+        ending[match] = _GOAL if scored else _TIME if late else _IDLE
+
+
+@numba.njit(cache=True, nogil=True)
+def _landed(ball: Floats, before: Floats) -> NDArray[np.bool_]:
+    """`bool[n]`: whether the ball lies on the ground, or bounced off it during the step."""
+    landed = np.zeros(len(ball), np.bool_)
+    for match in range(len(ball)):
+        resting = ball[match, 2] < field.BALL_REST + _TOUCHING
+        bounced = before[match, 5] < 0 < ball[match, 5] and ball[match, 2] < field.BALL_REST + _BOUNCE
+        landed[match] = resting or bounced
+    return landed
 
 
 @numba.njit(cache=True, nogil=True)
@@ -143,16 +176,23 @@ def _judge_by_the_clock(
     limits: _Limits,
     goals: NDArray[np.int32],
     ahead: NDArray[np.int32],
+    landed: NDArray[np.bool_],
     seconds: NDArray[np.float64],
     overtime: NDArray[np.bool_],
     over: NDArray[np.bool_],
     kickoff: NDArray[np.bool_],
+    ending: NDArray[np.int8],
 ) -> None:
-    """A goal is followed by a kickoff; a match that is level when its time is up goes on to the next goal."""
+    """A goal is followed by a kickoff; a match that is level when its time is up goes on to the next goal.
+
+    When the clock shows 0:00 play goes on until the ball lands or a goal is scored.
+    """
     for match in range(len(over)):
-        late = seconds[match] >= limits.seconds - _SLACK
+        scored = goals[match, 0] + goals[match, 1] > 0
+        late = seconds[match] >= limits.seconds - _SLACK and (landed[match] or scored or overtime[match])
         too_late = seconds[match] >= limits.seconds + limits.overtime - _SLACK
         over[match] = too_late or (late and ahead[match] != 0)
+        ending[match] = _GOAL if scored and overtime[match] else _TIME
         begins = late and not over[match] and not overtime[match]
         overtime[match] |= begins
-        kickoff[match] = not over[match] and (begins or goals[match, 0] + goals[match, 1] > 0)
+        kickoff[match] = not over[match] and (begins or scored)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.games.rocket import field
+from sparring.games.rocket.referee import ENDINGS
 
 _COUNTS = 9
 _ROWS, _TOUCHES, _SPEED, _AIR, _BOOST, _STEPS, _GOALS, _ENDED, _DECIDED = range(_COUNTS)
@@ -18,6 +19,7 @@ class Tally:
     def __init__(self) -> None:
         self._counts = np.zeros(_COUNTS)
         self._seconds = 0.0
+        self._endings = np.zeros(len(ENDINGS))
 
     def step(
         self,
@@ -31,8 +33,12 @@ class Tally:
         self._counts[_STEPS] += len(goals)
         self._counts[_GOALS] += goals.sum()
 
-    def end(self, seconds: NDArray[np.float64], winner: NDArray[np.int32]) -> None:
-        """Matches that ended: how long they took, `float64[e]`, and who won, `int32[e]`, 0 for nobody."""
+    def end(self, seconds: NDArray[np.float64], winner: NDArray[np.int32], ending: NDArray[np.int8]) -> None:
+        """Matches that ended: how long they took, `float64[e]`, who won, `int32[e]`, 0 for nobody, and why they ended.
+
+        `ending: int8[e]` is an index into `referee.ENDINGS`.
+        """
+        self._endings += np.bincount(ending, minlength=len(ENDINGS))
         self._counts[_ENDED] += len(seconds)
         self._counts[_DECIDED] += np.count_nonzero(winner)
         self._seconds += float(seconds.sum())
@@ -40,11 +46,13 @@ class Tally:
     @staticmethod
     def take(tallies: Iterable["Tally"], *, seconds: float) -> dict[str, float]:
         """Figures of all `tallies` together, which then start anew; a step is `seconds` long."""
-        total, played = np.zeros(_COUNTS), 0.0
+        total, played, endings = np.zeros(_COUNTS), 0.0, np.zeros(len(ENDINGS))
         for tally in tallies:
             total += tally._counts
             played += tally._seconds
+            endings += tally._endings
             tally._counts[:] = 0
+            tally._endings[:] = 0
             tally._seconds = 0.0
         rows, steps, ended = (max(float(total[count]), 1.0) for count in (_ROWS, _STEPS, _ENDED))
         return {
@@ -56,6 +64,7 @@ class Tally:
             "matches": float(total[_ENDED]),
             "match_seconds": played / ended,
             "decided_share": float(total[_DECIDED]) / ended,
+            **{f"ended_by_{name}": float(count) / ended for name, count in zip(ENDINGS, endings, strict=True)},
         }
 
 

@@ -1,0 +1,46 @@
+"""AMX that a machine claims to have and cannot run.
+
+Some virtual machines pass on the CPU's AMX flags but not all that goes with them. Torch and OpenVINO believe the
+flags, and the first product of bfloat16 matrices ends the process with an illegal instruction. So where the flags are
+set, a child process tries one such product; if it dies, both libraries are told to do without AMX.
+"""
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+
+from sparring.core.cache import cache_folder
+
+_LIMIT = "ONEDNN_MAX_CPU_ISA"
+_WITHOUT_AMX = "AVX512_CORE_BF16"
+_TRY = "import torch; torch.nn.Linear(256, 256).bfloat16()(torch.ones(256, 256).bfloat16())"
+
+
+def avoid_broken_amx(cpu: Path = Path("/proc/cpuinfo")) -> None:
+    """Limits the instructions of this process and its children, if need be; to be called before the first forward.
+
+    The answer is kept in the cache folder, since trying takes some seconds.
+    """
+    if _LIMIT in os.environ or not cpu.is_file():
+        return
+    flags = next((line for line in cpu.read_text().splitlines() if line.startswith("flags")), "")
+    if "amx_bf16" in flags.split() and not _works(flags):
+        os.environ[_LIMIT] = _WITHOUT_AMX
+
+
+def _works(flags: str) -> bool:
+    machine = f"{flags} {platform.release()} {version('torch')}"
+    answer = cache_folder() / "amx" / hashlib.sha256(machine.encode()).hexdigest()[:16]
+    with suppress(OSError):
+        return answer.read_text() == "works"
+    tried = subprocess.run([sys.executable, "-c", _TRY], capture_output=True, check=False, timeout=300)
+    works = tried.returncode == 0
+    with suppress(OSError):  # a cache that cannot be written only costs the next start some seconds
+        answer.parent.mkdir(parents=True, exist_ok=True)
+        answer.write_text("works" if works else "broken")
+    return works
