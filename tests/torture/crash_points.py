@@ -16,6 +16,7 @@ import signal
 import sys
 import tarfile
 import tempfile
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,7 +38,7 @@ CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "os.syml
 
 
 def kill_before(number, root, journal):
-    """From now on counts this process's operations, and kills it before number `number` (0: never, but keeps a list)."""
+    """From now on counts this process's operations and kills it before number `number`; 0 keeps a list instead."""
     done = 0
 
     def count(name):
@@ -114,7 +115,9 @@ class Train(Scenario):
         if self.reference is None or problems:
             return problems
         ours, theirs = (load_checkpoint(path / "best") for path in (run, self.reference / "run"))
-        if ours.version != theirs.version or any((ours.weights[key] != theirs.weights[key]).any() for key in ours.weights):
+        if ours.version != theirs.version or any(
+            (ours.weights[key] != theirs.weights[key]).any() for key in ours.weights
+        ):
             problems.append("other weights than an undisturbed run's")
         if lines(run) != lines(self.reference / "run"):
             problems.append("other metrics than an undisturbed run's")
@@ -223,6 +226,12 @@ class Tally:
         return f"{self.name}: {self.operations} operations, {self.kills} kills, {len(self.problems)} problems"
 
 
+def warm_up(scenario, place):
+    """Runs it once in this process, so that the forks need not import and compile everything again."""
+    with suppress(SystemExit), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        scenario.run(place)
+
+
 def torture(scenario, place, *, step=1, first=1):
     """Kills `scenario` before every `step`-th operation, runs it again, and says what was wrong."""
     log = place / "log"
@@ -273,12 +282,10 @@ def _leftovers(folder):
 
 
 def scenarios(place):
-    """Every scenario, with what it needs in `place`; warms up what forks then share."""
+    """Every scenario, with what it needs in `place`."""
     model = place / "model"
     network = {"channels": 8, "blocks": 1, "memory": "lstm"}
     save_checkpoint(model, Checkpoint(small.spec(3), network, 1, small.policy(3, memory="lstm").state_dict(), {}))
-    arena = small.arena(3)
-    arena.act(decisions := arena.wait()[0], np.argmax(decisions.legal, 1).astype(np.int32))
     return [Keys(), SetUpRocket(), SetUpPokemon(), SelfPlay(model), Train()]
 
 
@@ -293,7 +300,8 @@ def main():
         for number, scenario in enumerate(scenarios(Path(temporary))):
             if chosen.only in ("", scenario.name):
                 place = Path(temporary) / str(number)
-                place.mkdir()
+                (place / "warm").mkdir(parents=True)
+                warm_up(scenario, place / "warm")
                 tally = torture(scenario, place, step=chosen.step)
                 print(tally, *tally.problems[:20], sep="\n  ", flush=True)
                 failed |= bool(tally.problems)
