@@ -3,13 +3,11 @@
 The limit is a collector that costs nothing: all wall time inside the network's forward pass.
 """
 
-import argparse
-import json
-import sys
 from time import perf_counter
 
 import torch
 
+import measure
 from sparring.core import load_game
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
@@ -55,19 +53,14 @@ def run(rows: int) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    quick = measure.parse(measure.parser(__doc__)).quick
     torch.set_num_threads(1)
     runs = [run(20_000 if quick else 100_000) for _ in range(2 if quick else 4)]
     best = max(runs, key=lambda shares: shares["network"])
     for name, value in best.items():
-        line: dict[str, object] = {"figure": f"hex 7x7 collector, {name}", "value": round(value, 4)}
-        line["unit"] = "1/s" if name == "decisions_per_second" else "share of wall time"
-        if name == "network":
-            line |= {"limit": 1.0, "ratio": round(value, 4)}
-        print(json.dumps(line))
-        print(f"{name:22} {value:12,.3f}", file=sys.stderr)
+        unit = "1/s" if name == "decisions_per_second" else "share of wall time"
+        beside = {"limit": 1.0, "ratio": value} if name == "network" else {}
+        measure.figure(f"hex 7x7 collector, {name}", value, unit, **beside)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,6 @@ Both run on one thread, in short rounds in turns, of which the best counts. Seco
 so that other work on the machine does not decide who was faster.
 """
 
-import argparse
-import json
-import sys
 import time
 from typing import Any
 
@@ -18,6 +15,7 @@ import numpy as np
 import pyspiel
 from numba import njit
 
+import measure
 from sparring.games.hex import HexArena, HexSettings
 
 
@@ -76,35 +74,24 @@ class OpenSpiel:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="finish in under a minute")
+    parser = measure.parser(__doc__)
     parser.add_argument("--size", type=int, default=11)
     parser.add_argument("--matches", type=int, default=1024)
-    options = parser.parse_args()
+    options = measure.parse(parser)
     rounds = 100 if options.quick else 600
     ours, peer = Ours(options.size, options.matches), OpenSpiel(options.size)
     ours.steps_per_second(1000)  # compiles, and lets the matches drift apart
     peer.steps_per_second(200)
-    best = best_peer = 0.0
-    for _ in range(rounds):
-        best = max(best, ours.steps_per_second(20))
-        best_peer = max(best_peer, peer.steps_per_second(300))
-    figure = f"hex arena steps, {options.size}x{options.size}, {options.matches} matches, one core"
-    print(
-        json.dumps(
-            {
-                "figure": figure,
-                "value": round(best),
-                "unit": "steps per CPU-second",
-                "peer": {"name": "OpenSpiel from Python", "value": round(best_peer)},
-                "ratio": round(best / best_peer, 1),
-            }
-        )
+    sides = {"ours": lambda: ours.steps_per_second(20), "peer": lambda: peer.steps_per_second(300)}
+    best, best_peer = (max(rates) for rates in measure.in_turns(sides, rounds).values())
+    measure.figure(
+        f"hex arena steps, {options.size}x{options.size}, {options.matches} matches, one core",
+        best,
+        "steps per CPU-second",
+        peer="OpenSpiel from Python",
+        reference=best_peer,
+        ratio=best / best_peer,
     )
-    print(f"{'':24}{'steps/CPU-s':>12}", file=sys.stderr)
-    print(f"{'sparring':24}{best:>12,.0f}", file=sys.stderr)
-    print(f"{'OpenSpiel from Python':24}{best_peer:>12,.0f}", file=sys.stderr)
-    print(f"{'ratio':24}{best / best_peer:>12.1f}", file=sys.stderr)
 
 
 if __name__ == "__main__":

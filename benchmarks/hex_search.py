@@ -4,15 +4,13 @@ The limit is the same network, backend, threads and batch 512 fed with nothing b
 with the search in the same run. With one thread both are timed in CPU seconds, so a busy machine hits neither.
 """
 
-import argparse
-import json
 import os
-import sys
 import time
 
 import numpy as np
 import torch
 
+import measure
 from sparring.core.settings import convert
 from sparring.games.hex.game import GAME
 from sparring.games.hex.model import HexModel
@@ -24,12 +22,6 @@ from sparring.search.seating import search_player
 EARLIER_GOAL, EARLIER_BASELINE = 5000, 917
 """Boards a second: the goal of the earlier team's plan and where it started, on its own GPU."""
 BATCH = 512
-
-
-def figure(name: str, value: float, unit: str, **more: float) -> None:
-    print(json.dumps({"figure": name, "value": round(value, 4), "unit": unit, **more}), flush=True)
-    extra = "  ".join(f"{key} {number:,.2f}" for key, number in more.items())
-    print(f"{name:<58} {value:>12,.2f} {unit:<14} {extra}", file=sys.stderr, flush=True)
 
 
 def resident() -> float:
@@ -52,7 +44,7 @@ class Table:
             device=Device.pick("cpu"),
             seed=seed,
             backend=backend,
-            say=lambda text: print(text, file=sys.stderr),
+            say=measure.say,
         )
         self.engine.add("main", GAME.policy(spec, network))
         self.player = search_player(
@@ -70,28 +62,27 @@ class Table:
         self.engine.evaluate("main", *self.rows)
         return BATCH / (clock() - start)
 
-    def move(self, clock) -> tuple[float, float, float]:
-        """(network evaluations, seconds, seconds inside the engine) of one move of all matches."""
-        counters, engine = self.player.evaluator.counters, self.engine.counters
-        asked, inside, start = counters.asked, engine.forward_seconds, clock()
+    def move(self, clock) -> float:
+        """Network evaluations a second in one move of all matches."""
+        counters = self.player.evaluator.counters
+        asked, start = counters.asked, clock()
         self.collector.advance()
-        return counters.asked - asked, clock() - start, engine.forward_seconds - inside
+        return (counters.asked - asked) / (clock() - start)
 
 
 def compare(name, table: Table, moves: int, clock) -> None:
-    limits: list[float] = []
-    rates: list[float] = []
     table.forward(clock)
     table.move(clock)
-    for _ in range(moves):
-        limits.append(table.forward(clock))
-        evaluations, seconds, _ = table.move(clock)
-        limits.append(table.forward(clock))
-        rates.append(evaluations / seconds)
+    sides = {
+        "forward": lambda: table.forward(clock),
+        "move": lambda: table.move(clock),
+        "forward again": lambda: table.forward(clock),
+    }
+    found = measure.in_turns(sides, moves)
     report = table.player.report()
-    limit, rate = float(np.median(limits)), float(np.median(rates))
-    figure(f"{name}: pure forward, batch {BATCH}", limit, "boards/s")
-    figure(
+    limit, rate = float(np.median(found["forward"] + found["forward again"])), float(np.median(found["move"]))
+    measure.figure(f"{name}: pure forward, batch {BATCH}", limit, "boards/s")
+    measure.figure(
         f"{name}: evaluations in self-play",
         rate,
         "boards/s",
@@ -100,10 +91,10 @@ def compare(name, table: Table, moves: int, clock) -> None:
         earlier_goal=EARLIER_GOAL,
         earlier_baseline=EARLIER_BASELINE,
     )
-    figure(f"{name}: mean batch", report["search_batch"], "boards")
-    figure(f"{name}: network calls a move", report["calls_per_move"], "calls")
-    figure(f"{name}: cache hits", report["cache_hits"], "of positions")
-    figure(f"{name}: resident memory", resident(), "MB")
+    measure.figure(f"{name}: mean batch", report["search_batch"], "boards")
+    measure.figure(f"{name}: network calls a move", report["calls_per_move"], "calls")
+    measure.figure(f"{name}: cache hits", report["cache_hits"], "of positions")
+    measure.figure(f"{name}: resident memory", resident(), "MB")
 
 
 def games_per_second(size: int, moves: int, clock, backend: str, simulations: int) -> None:
@@ -122,8 +113,10 @@ def games_per_second(size: int, moves: int, clock, backend: str, simulations: in
     quick.collector.play(64)
     length = quick.collector.counters.decisions / quick.collector.counters.matches
     days = 500_000 * length / rate / 86400
-    figure(f"{size}x{size} 32x4 net, {simulations} simulations", rate / length, "games/s", decisions_per_game=length)
-    figure(f"{size}x{size}: 500,000 games on this core", days, "days")
+    measure.figure(
+        f"{size}x{size} 32x4 net, {simulations} simulations", rate / length, "games/s", decisions_per_game=length
+    )
+    measure.figure(f"{size}x{size}: 500,000 games on this core", days, "days")
 
 
 def memory(games: int) -> None:
@@ -144,17 +137,16 @@ def memory(games: int) -> None:
         return resident()
 
     first, last = play(games // 10), play(games)
-    figure(f"memory growth from {games // 10:,} to {games:,} games", last / first - 1, "share", megabytes=last)
+    measure.figure(f"memory growth from {games // 10:,} to {games:,} games", last / first - 1, "share", megabytes=last)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
+    parser = measure.parser(__doc__)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--backend", choices=["auto", "torch", "openvino"], default="auto")
     parser.add_argument("--games", type=int, default=640, help="concurrent matches")
     parser.add_argument("--only", choices=["gumbel", "puct", "minimax", "games", "memory"], default=None)
-    options = parser.parse_args()
+    options = measure.parse(parser)
     torch.set_num_threads(options.threads)
     clock = time.process_time if options.threads == 1 else time.perf_counter
     simulations, moves = (8, 1) if options.quick else (64, 3)

@@ -3,22 +3,16 @@
 python benchmarks/hex_strength.py hex-7x7 --matches 200 --simulations 64 --rival 10000
 """
 
-import argparse
-import json
-import sys
-from pathlib import Path
-
 import numpy as np
 import pyspiel
 import torch
 
-from sparring.core import Answers, Decisions, GameSpec
+import measure
+from sparring.core import Answers, Decisions, GameSpec, wilson_interval
 from sparring.core.settings import convert
 from sparring.games.hex.game import GAME
 from sparring.inference import Device, InferenceEngine
-from sparring.league.entrants import shipped_weights
-from sparring.league.evaluation import wilson_interval
-from sparring.policy.checkpoint import load_checkpoint
+from sparring.league import Entrant
 from sparring.rollout import Collector
 from sparring.search import GumbelSettings, PlaySettings, PuctSettings
 from sparring.search.seating import search_player
@@ -60,17 +54,13 @@ def play_both_ways(first, second, settings, matches: int, seed: int) -> np.ndarr
         _, outcome = collector.play(matches // 2)
         outcomes.append(outcome[:, seats.index(0)])
         done = np.concatenate(outcomes)
-        print(
-            f"seat {seats.index(0)}: won {(outcomes[-1] > 0).mean():.1%}; so far {(done > 0).mean():.1%}",
-            file=sys.stderr,
-        )
+        measure.say(f"seat {seats.index(0)}: won {(outcomes[-1] > 0).mean():.1%}; so far {(done > 0).mean():.1%}")
     return np.concatenate(outcomes)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = measure.parser(__doc__, quick="twenty matches against 100 simulations")
     parser.add_argument("checkpoint", nargs="?", default="hex-7x7")
-    parser.add_argument("--quick", action="store_true", help="twenty matches against 100 simulations")
     parser.add_argument("--matches", type=int, default=200)
     parser.add_argument("--simulations", type=int, default=64)
     parser.add_argument("--rival", type=int, default=10_000, help="simulations of OpenSpiel's MCTSBot")
@@ -78,11 +68,12 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=None)
     parser.add_argument("--search", choices=["gumbel", "puct"], default="gumbel")
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = measure.parse(parser)
     if options.quick:
         options.matches, options.rival = 20, 100
     torch.set_num_threads(1)
-    checkpoint = load_checkpoint(shipped_weights().get(options.checkpoint, Path(options.checkpoint)))
+    checkpoint = Entrant.parse(options.checkpoint).checkpoint
+    assert checkpoint is not None, "not a checkpoint"
     size = options.size or int(checkpoint.spec.settings["size"])
     settings = convert({"size": size, "opening": options.opening}, GAME.settings, where="hex")
     spec: GameSpec = GAME.spec(settings)
@@ -96,19 +87,15 @@ def main() -> None:
     outcome = play_both_ways(ours, rival, settings, options.matches, options.seed)
     rate = float((outcome > 0).mean())
     low, high = wilson_interval(rate, len(outcome))
-    print(
-        json.dumps(
-            {
-                "figure": f"hex {size}x{size} {options.search} {options.simulations} against MCTSBot({options.rival})",
-                "value": rate,
-                "unit": "win rate",
-                "peer": "open_spiel MCTSBot",
-                "matches": len(outcome),
-                "interval": [low, high],
-                "opening": options.opening,
-                "version": checkpoint.version,
-            }
-        )
+    measure.figure(
+        f"hex {size}x{size} {options.search} {options.simulations} against MCTSBot({options.rival})",
+        rate,
+        "win rate",
+        peer="open_spiel MCTSBot",
+        matches=len(outcome),
+        interval=[low, high],
+        opening=options.opening,
+        version=checkpoint.version,
     )
 
 

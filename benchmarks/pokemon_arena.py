@@ -10,7 +10,6 @@ many battles in the check that memory stays flat.
 import argparse
 import asyncio
 import json
-import os
 import random
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+import measure
 
 FORMATS = {"gen1randombattle": (5.0, 1), "gen9randombattle": (3.5, 2), "gen9randomdoublesbattle": (2.5, 2)}
 """Formats, how many times poke-env's speed is wanted, and simulator processes (ours and the limit's)."""
@@ -32,31 +31,22 @@ EARLIER_TEAM = 2_750
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="about a minute, generation 1 only")
+    parser = measure.parser(__doc__, quick="about a minute, generation 1 only")
     parser.add_argument("--battles", type=int, default=2_000, help="battles of the memory check")
     parser.add_argument("--peer", nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = measure.parse(parser)
     if options.peer:
         print(json.dumps(asyncio.run(poke_env_speed(options.peer[0], int(options.peer[1]), float(options.peer[2])))))
         return
     from sparring.games.pokemon.setup import setup_pokemon
 
-    setup_pokemon(say=lambda text: print(text, file=sys.stderr))
+    setup_pokemon(say=measure.say)
     seconds, rounds = (5.0, 1) if options.quick else (15.0, 3)
     for format in list(FORMATS)[: 1 if options.quick else None]:
         speeds(format, seconds=seconds, rounds=rounds)
         costs(format, rows=2_000 if options.quick else 10_000)
     memory(battles=100 if options.quick else options.battles, seconds=3.0 if options.quick else 15.0)
     whole_pipe(seconds=6.0 if options.quick else 60.0)
-
-
-def figure(name: str, value: float, unit: str, **other: object) -> None:
-    """One JSON line to standard output, one readable line to standard error."""
-    value = round(value, 2) if value < 100 else round(value)
-    print(json.dumps({"figure": name, "value": value, "unit": unit, **other}), flush=True)
-    rest = "  ".join(f"{key} {text}" for key, text in other.items())
-    print(f"{name:<52}{value:>10,} {unit:<18} {rest}", file=sys.stderr, flush=True)
 
 
 def speeds(format: str, *, seconds: float, rounds: int) -> None:
@@ -67,14 +57,15 @@ def speeds(format: str, *, seconds: float, rounds: int) -> None:
     wanted, processes = FORMATS[format]
     arena = PokemonArena(PokemonSettings(format=format, simulators=processes), matches=MATCHES, seed=0)
     server = LocalServer(config={"subprocesses": SERVER_PROCESSES})
-    ours, bare, faster, peer = [], [], [], []
+    sides = {
+        "ours": lambda: play(arena, seconds=seconds),
+        "bare": lambda: bare_speed(format, seconds, processes),
+        "faster": lambda: bare_speed(format, seconds, processes, engine=True),
+        "peer": lambda: run_peer(format, server.port, seconds),
+    }
     try:
         play(arena, seconds=seconds / 2)
-        for _ in range(rounds):
-            ours.append(play(arena, seconds=seconds))
-            bare.append(bare_speed(format, seconds, processes))
-            faster.append(bare_speed(format, seconds, processes, engine=True))
-            peer.append(run_peer(format, server.port, seconds))
+        ours, bare, faster, peer = measure.in_turns(sides, rounds).values()
     finally:
         arena.close()
         server.close()
@@ -82,33 +73,29 @@ def speeds(format: str, *, seconds: float, rounds: int) -> None:
     limit = max(sum(run["decisions"] / run["seconds"] for run in runs) for runs in bare)
     other = max(run["decisions"] / run["seconds"] for run in peer)
     name = f"{format}: arena, both seats random, {processes} simulator{'s' * (processes > 1)}"
-    figure(name, best, "decisions/s", peer="poke-env", reference=round(other), ratio=ratio(best, other), wanted=wanted)
-    figure(name, best, "decisions/s", limit="bare simulator", reference=round(limit), ratio=ratio(best, limit))
+    measure.figure(name, best, "decisions/s", peer="poke-env", reference=other, ratio=best / other, wanted=wanted)
+    measure.figure(name, best, "decisions/s", limit="bare simulator", reference=limit, ratio=best / limit)
     python = 1e6 * min(seconds for _, _, seconds in ours)
-    figure(f"{format}: Python, players and all", python, "us/decision", limit=PYTHON_MICROSECONDS[format])
+    measure.figure(f"{format}: Python, players and all", python, "us/decision", limit=PYTHON_MICROSECONDS[format])
     by_cpu = max(rate for _, rate, _ in ours)
     limit_by_cpu = max(run["decisions"] / run["cpu"] for runs in bare for run in runs)
     faster_by_cpu = max(run["decisions"] / run["cpu"] for runs in faster for run in runs)
-    figure(
+    measure.figure(
         f"{format}: our engine alone",
         faster_by_cpu,
         "decisions/CPU-s",
         peer="bare simulator",
-        reference=round(limit_by_cpu),
-        ratio=ratio(faster_by_cpu, limit_by_cpu),
+        reference=limit_by_cpu,
+        ratio=faster_by_cpu / limit_by_cpu,
     )
-    figure(
+    measure.figure(
         f"{format}: one simulator process",
         by_cpu,
         "decisions/CPU-s",
         limit="bare simulator",
-        reference=round(limit_by_cpu),
-        ratio=ratio(by_cpu, limit_by_cpu),
+        reference=limit_by_cpu,
+        ratio=by_cpu / limit_by_cpu,
     )
-
-
-def ratio(value: float, reference: float) -> float:
-    return round(value / reference, 2)
 
 
 def play(arena, *, seconds: float) -> tuple[float, float, float]:
@@ -202,7 +189,7 @@ def costs(format: str, *, rows: int) -> None:
             tracker.write(memory, number % 64)
             asked.append((request, list(tracker.team_order)))
         tracking.append((time.process_time() - start) / len(recorded))
-    figure(f"{format}: track and encode, raw", 1e6 * min(tracking), "us/decision", limit=120)
+    measure.figure(f"{format}: track and encode, raw", 1e6 * min(tracking), "us/decision", limit=120)
 
     mask, masking = np.zeros(space.actions, np.bool_), []
     for _ in range(3):
@@ -210,7 +197,7 @@ def costs(format: str, *, rows: int) -> None:
         for request, order in asked:
             space.mask(request, order, mask)
         masking.append((time.process_time() - start) / len(asked))
-    figure(f"{format}: legal mask", 1e6 * min(masking), "us/decision", limit=10 if known.active == 1 else 60)
+    measure.figure(f"{format}: legal mask", 1e6 * min(masking), "us/decision", limit=10 if known.active == 1 else 60)
 
     estimate = DamageEstimate(known)
     damage = {name: field.zeros(64) for name, field in DAMAGE_FIELDS.items()}
@@ -221,7 +208,7 @@ def costs(format: str, *, rows: int) -> None:
         estimate.write(memory.fields, damage)
         estimating.append((time.process_time() - start) / 64)
     full = min(tracking) + min(estimating)
-    figure(f"{format}: track and encode, full", 1e6 * full, "us/decision", limit=400)
+    measure.figure(f"{format}: track and encode, full", 1e6 * full, "us/decision", limit=400)
 
 
 def memory(*, battles: int, seconds: float) -> None:
@@ -240,7 +227,7 @@ def memory(*, battles: int, seconds: float) -> None:
         node = sum(psutil.Process(pid).memory_info().rss for pid in arena.simulator.pids)
         used[matches] = node + psutil.Process().memory_info().rss - before
         arena.close()
-    figure("memory of a concurrent battle", (used[many] - used[few]) / (many - few) / 2**20, "MB", limit=5)
+    measure.figure("memory of a concurrent battle", (used[many] - used[few]) / (many - few) / 2**20, "MB", limit=5)
 
     arena, player = PokemonArena(PokemonSettings(), matches=MATCHES, seed=0), RandomPlayer(0)
     sizes, ended = [], 0
@@ -253,8 +240,8 @@ def memory(*, battles: int, seconds: float) -> None:
             sizes.append((node + psutil.Process().memory_info().rss) / 2**20)
         ended += len(results)
     arena.close()
-    figure("memory after a fifth of the battles", sizes[1], "MB", battles=battles // 5)
-    figure("memory at the end", sizes[-1], "MB", battles=battles, ratio=ratio(sizes[-1], sizes[1]))
+    measure.figure("memory after a fifth of the battles", sizes[1], "MB", battles=battles // 5)
+    measure.figure("memory at the end", sizes[-1], "MB", battles=battles, ratio=sizes[-1] / sizes[1])
 
 
 def whole_pipe(*, seconds: float) -> None:
@@ -283,22 +270,22 @@ def whole_pipe(*, seconds: float) -> None:
         wall = time.perf_counter() - start
     battles = (collector.counters.matches - before) / wall * 3600
     arena.close()
-    figure(
+    measure.figure(
         "gen1randombattle self-play, network, episodes saved",
         battles,
         "battles/hour",
         peer="an earlier team",
         reference=EARLIER_TEAM,
-        ratio=ratio(battles, EARLIER_TEAM),
+        ratio=battles / EARLIER_TEAM,
     )
-    figure("the same", (collector.counters.decisions - rows) / wall, "decisions/s")
+    measure.figure("the same", (collector.counters.decisions - rows) / wall, "decisions/s")
 
 
 def run_peer(format: str, port: int, seconds: float) -> dict:
     command = [sys.executable, __file__, "--peer", format, str(port), str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180 + 6 * seconds)
     if done.returncode:
-        print(done.stderr[-2000:], file=sys.stderr)
+        measure.say(done.stderr[-2000:])
         raise SystemExit("poke-env did not run")
     return json.loads(done.stdout.splitlines()[-1])
 

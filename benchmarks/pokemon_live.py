@@ -1,43 +1,39 @@
 """How strong a Pokémon agent is against poke-env's own players, over a real local Showdown server.
 
-    python benchmarks/pokemon_live.py MODEL [--battles N] [--against random max-power heuristics]
+    python benchmarks/pokemon_live.py MODEL [--battles N] [--opponents random max-power heuristics]
 
 Their code on their own connections; ours is `sparring ladder` without its progress line. The server is started here.
 """
 
-import argparse
 import asyncio
-import json
 import os
-import sys
 from contextlib import closing
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+import measure
 
 CONCURRENT = 16
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = measure.parser(__doc__, quick="5 battles against each")
     parser.add_argument("model", nargs="?", default="max-power", help="a checkpoint, run, shipped weights or player")
     parser.add_argument(
         "--format", default="gen1randombattle", help="for a built-in player; a checkpoint knows its own"
     )
     parser.add_argument("--battles", type=int, default=500, help="against each of them")
-    parser.add_argument("--against", nargs="+", choices=("random", "max-power", "heuristics"))
+    parser.add_argument("--opponents", nargs="+", choices=("random", "max-power", "heuristics"))
     parser.add_argument("--temperature", type=float, default=1.0)
-    parser.add_argument("--quick", action="store_true", help="5 battles against each")
-    options = parser.parse_args()
+    options = measure.parse(parser)
 
     from poke_env.player import MaxBasePowerPlayer, RandomPlayer, SimpleHeuristicsPlayer
 
     from sparring.games.pokemon.live import LocalServer
     from sparring.games.pokemon.setup import setup_pokemon
 
-    setup_pokemon(say=lambda text: print(text, file=sys.stderr))
+    setup_pokemon(say=measure.say)
     kinds = {"random": RandomPlayer, "max-power": MaxBasePowerPlayer, "heuristics": SimpleHeuristicsPlayer}
     with LocalServer() as server:
-        for name in options.against or kinds:
+        for name in options.opponents or kinds:
             battles = 5 if options.quick else options.battles
             play(server, kinds[name], options.model, options.format, battles, options.temperature)
 
@@ -46,21 +42,15 @@ def play(server, kind, model: str, format: str, battles: int, temperature: float
     """Challenges one of poke-env's players so many times and prints what came of it."""
     import torch
 
-    from sparring.core import load_game, wilson_interval
-    from sparring.games.pokemon import PokemonSettings
     from sparring.games.pokemon.formats import find_format
     from sparring.games.pokemon.live import Account, LiveArena, Wish, play_ladder
-    from sparring.inference import Device
-    from sparring.league import Entrant
+    from sparring.league import Entrant, Seating, Style
 
     torch.set_num_threads(1)
     entrant = Entrant.parse(model)
-    trained = entrant.checkpoint.spec.settings if entrant.checkpoint else {"format": format, "observation": "raw"}
-    settings = PokemonSettings(format=trained["format"], observation=trained["observation"])
-    game = load_game("pokemon")
-    player = entrant.seat(
-        game, game.spec(settings), matches=CONCURRENT, device=Device.pick("cpu"), temperature=temperature, seed=0
-    )
+    seating = Seating.of(entrant, game="pokemon", settings={} if entrant.folder else {"format": format})
+    settings = seating.settings
+    player = seating.player(matches=CONCURRENT, seed=0, style=Style(temperature=temperature, device="cpu"))
     with closing(Rival(server, kind, settings.format, battles)) as rival:
         wish = Wish(format=find_format(settings.format), how="challenge", opponent=rival.name)
         arena = LiveArena(
@@ -71,31 +61,25 @@ def play(server, kind, model: str, format: str, battles: int, temperature: float
             matches=CONCURRENT,
             seed=0,
             total=battles,
-            say=lambda text: print(text, file=sys.stderr),
+            say=measure.say,
         )
         with closing(arena):
             report = play_ladder(
                 arena, player, total=battles, save=None, stop=lambda: False, progress=lambda report: None
             )
-    low, high = wilson_interval(report.win_rate, report.matches)
-    print(
-        json.dumps(
-            {
-                "figure": f"{model} against poke-env's {kind.__name__}, {settings.format}",
-                "value": round(report.win_rate, 4),
-                "unit": "win rate",
-                "interval": [round(low, 4), round(high, 4)],
-                "wins": report.wins,
-                "draws": report.draws,
-                "losses": report.losses,
-                "invalid_choices": report.invalid_choices,
-                "time_outs": report.time_outs,
-                "battles_an_hour": round(3600 * report.matches / report.seconds),
-            }
-        ),
-        flush=True,
+    score = report.score
+    measure.figure(
+        f"{model} against poke-env's {kind.__name__}, {settings.format}",
+        score.win_rate,
+        "win rate",
+        interval=list(score.interval),
+        wins=report.wins,
+        draws=report.draws,
+        losses=report.losses,
+        invalid_choices=report.invalid_choices,
+        time_outs=report.time_outs,
+        battles_an_hour=round(3600 * report.matches / report.seconds),
     )
-    print(f"{kind.__name__:<26}{report.win_rate:>8.1%}  {low:.1%} - {high:.1%}", file=sys.stderr, flush=True)
 
 
 class Rival:

@@ -4,22 +4,19 @@ The limit is the bare forward pass at batch 64, one thread, in the same run. Eve
 and rows a second of CPU time of the process that holds the network, which is what remains when others use the machine.
 Two networks: the small MLP, where
 everything around the forward weighs most, and a transformer of five million weights. Client sessions live in two
-processes, as on a machine with two cores. TorchRL's server runs its own threads in one process; its packages go to
-a folder of the cache. Ray Serve is measured if ray is installed.
+processes, as on a machine with two cores. TorchRL's server runs its own threads in one process; it has an
+environment of its own in the cache folder. Ray Serve is measured if ray is installed.
 """
 
 import argparse
-import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter, process_time, sleep
 from typing import NamedTuple
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import msgspec
 import numpy as np
@@ -27,6 +24,8 @@ import psutil
 import torch
 from torch import Tensor, nn
 
+import measure
+import sparring
 from sparring.core import Decisions, Field, GameSpec, Results
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.policy import Output
@@ -268,24 +267,18 @@ def through_server(name: str, seconds: float, *, rows: int, in_flight: int, batc
     }
 
 
-def cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sparring" / "peers" / "torchrl-0.14.1"
-
-
 def torchrl_server(name: str, seconds: float, rows: int) -> float | None:
     """TorchRL's InferenceServer with eight client threads of `rows` rows a request; None if it cannot be installed."""
-    folder = cache_folder()
-    if not (folder / "torchrl").exists():
-        install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), *TORCHRL]
-        if subprocess.run(install, check=False, capture_output=True, timeout=300).returncode:
-            return None
-    command = [sys.executable, __file__, "--torchrl", name, str(seconds), str(rows)]
-    paths = os.pathsep.join([str(folder), *[path for path in sys.path if path]])
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": paths}
-    )
+    try:
+        python = measure.peer_python("torchrl-0.14.1", (), without_dependencies=TORCHRL)
+    except subprocess.CalledProcessError as error:
+        measure.say(f"TorchRL's server is left out: {error}")
+        return None
+    command = [python, __file__, "--torchrl", name, str(seconds), str(rows)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(sparring.__file__).parents[1])}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300, env=environment)
     if done.returncode:
-        print(f"TorchRL's server failed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        measure.say(f"TorchRL's server failed: {done.stderr.strip().splitlines()[-1:]}")
         return None
     return float(done.stdout.split()[-1])
 
@@ -359,44 +352,44 @@ def ray_serve(name: str, seconds: float) -> float | None:
     return rate
 
 
-def measure(name: str, *, seconds: float, rounds: int) -> list[dict[str, object]]:
-    """All figures of one network: sides interleaved, the best of `rounds`."""
-    limits, singles, shared, one_row, many, alone = [], [], [], [], [], []
-    for _ in range(rounds):
-        limits.append(forward_limit(name, seconds))
-        singles.append(in_process_single(name, seconds / 2))
-        many.append(through_server(name, seconds, rows=8, in_flight=2, batch_size=BATCH))
-        limits.append(forward_limit(name, seconds))
-        one_row.append(through_server(name, seconds, rows=1, in_flight=1, batch_size=BATCH))
-        if name == "transformer":
-            alone.append(through_server(name, seconds, rows=1, in_flight=1, batch_size=1))
-        shared.append(shared_memory(name, seconds))
+def compare(name: str, *, seconds: float, rounds: int) -> None:
+    """All figures of one network: sides in turns, the best of `rounds`."""
+    ask_server = partial(through_server, name, seconds)
+    sides = {
+        "forward": lambda: forward_limit(name, seconds),
+        "single": lambda: in_process_single(name, seconds / 2),
+        "many": lambda: ask_server(rows=8, in_flight=2, batch_size=BATCH),
+        "forward again": lambda: forward_limit(name, seconds),
+        "one row": lambda: ask_server(rows=1, in_flight=1, batch_size=BATCH),
+        "alone": lambda: ask_server(rows=1, in_flight=1, batch_size=1),
+        "shared": lambda: shared_memory(name, seconds),
+    }
+    if name != "transformer":
+        del sides["alone"]
+    found = measure.in_turns(sides, rounds)
+    limits = found["forward"] + found["forward again"]
     limit, cpu_limit = (max(speed[part] for speed in limits) for part in (0, 1))
-    best, single = max(many, key=lambda run: run["rows"]), max(one_row, key=lambda run: run["rows"])
-    figures: list[dict[str, object]] = [
-        {"figure": f"{name}: forward, batch {BATCH}", "value": limit},
-        {"figure": f"{name}: forward, batch {BATCH}, of CPU time", "value": cpu_limit, "unit": "rows/CPU-s"},
-    ]
+    best, single = (max(found[side], key=lambda run: run["rows"]) for side in ("many", "one row"))
+    measure.figure(f"{name}: forward, batch {BATCH}", limit, "rows/s")
+    measure.figure(f"{name}: forward, batch {BATCH}, of CPU time", cpu_limit, "rows/CPU-s")
 
     def add(figure: str, wall: float, cpu: float, **more: object) -> None:
-        wall_limit = {"limit": limit, "ratio": wall / limit}
-        figures.append({"figure": f"{name}: {figure}", "value": wall} | wall_limit | more)
-        of_cpu = {"unit": "rows/CPU-s", "limit": cpu_limit, "ratio": cpu / cpu_limit}
-        figures.append({"figure": f"{name}: {figure}, of CPU time", "value": cpu} | of_cpu)
+        measure.figure(f"{name}: {figure}", wall, "rows/s", limit=limit, ratio=wall / limit, **more)
+        measure.figure(f"{name}: {figure}, of CPU time", cpu, "rows/CPU-s", limit=cpu_limit, ratio=cpu / cpu_limit)
 
     def served(figure: str, run: dict[str, float]) -> None:
         late = {"p50_ms": 1000 * run["p50"], "p99_ms": 1000 * run["p99"], "mean_batch": run["batch"]}
         add(figure, run["rows"], run["cpu"], **late)
 
-    add("in process, batch 1", *max(singles))
+    add("in process, batch 1", *max(found["single"]))
     served("server, 8 clients x 1 row", single)
     served("server, 8 clients x 8 rows x 2 in flight", best)
-    add("shared memory, 4 workers", *max(shared))
-    if alone:
-        slow = max(alone, key=lambda run: run["rows"])
+    add("shared memory, 4 workers", *max(found["shared"]))
+    if "alone" in found:
+        slow = max(found["alone"], key=lambda run: run["rows"])
         served("server that answers one row at a time", slow)
         for part, unit in (("rows", "times"), ("cpu", "times, of CPU time")):
-            figures.append({"figure": f"{name}: gain of batching", "value": best[part] / slow[part], "unit": unit})
+            measure.figure(f"{name}: gain of batching", best[part] / slow[part], unit)
     one_row_peer, eight_row_peer = (torchrl_server(name, seconds, rows) for rows in (1, 8))
     for ours, peer, how in (
         (single, one_row_peer, "8 clients x 1 row both"),
@@ -404,34 +397,26 @@ def measure(name: str, *, seconds: float, rounds: int) -> list[dict[str, object]
         (best, eight_row_peer, "8x8x2 against its 8 clients x 8 rows"),
     ):
         if peer:
-            compared = {"peer": peer, "ratio": ours["rows"] / peer}
-            figures.append({"figure": f"{name}: server and TorchRL's, {how}", "value": ours["rows"]} | compared)
+            beside = {"peer": "TorchRL", "reference": peer, "ratio": ours["rows"] / peer}
+            measure.figure(f"{name}: server and TorchRL's, {how}", ours["rows"], "rows/s", **beside)
     peer = ray_serve(name, seconds)
     if peer is not None:
-        ratio = {"peer": peer, "ratio": single["rows"] / peer}
-        figures.append({"figure": f"{name}: server against Ray Serve", "value": single["rows"]} | ratio)
-    return figures
+        beside = {"peer": "Ray Serve", "reference": peer, "ratio": single["rows"] / peer}
+        measure.figure(f"{name}: server against Ray Serve", single["rows"], "rows/s", **beside)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
+    parser = measure.parser(__doc__)
     parser.add_argument("--network", choices=list(NETWORKS), default=None)
     parser.add_argument("--torchrl", nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = measure.parse(parser)
     torch.set_num_threads(1)
     if options.torchrl:
         name, seconds, rows = options.torchrl
         return run_torchrl(name, float(seconds), int(rows))
     names = [options.network] if options.network else ["mlp"] if options.quick else list(NETWORKS)
     for name in names:
-        for figure in measure(name, seconds=1.0 if options.quick else 4.0, rounds=1 if options.quick else 3):
-            figure.setdefault("unit", "rows/s")
-            print(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in figure.items()}), flush=True)
-            against = f"{figure['ratio']:8.2f}" if "ratio" in figure else " " * 8
-            late = f"  p50 {figure['p50_ms']:.1f} p99 {figure['p99_ms']:.1f} ms" if "p99_ms" in figure else ""
-            batch = f"  batch {figure['mean_batch']:.0f}" if "mean_batch" in figure else ""
-            print(f"{figure['figure']:<58}{figure['value']:>12,.1f}{against}{late}{batch}", file=sys.stderr)
+        compare(name, seconds=1.0 if options.quick else 4.0, rounds=1 if options.quick else 3)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,10 @@ Tabular logits, exact action values of the transformed game, the same dynamics a
 `benchmarks/rnad.py`, and a guide to eta. An iteration here is `STEPS` small steps, enough to converge.
 """
 
-import argparse
-import json
-import sys
-
 import numpy as np
 from numpy.typing import NDArray
 
+import measure
 from sparring.core import load_game
 from sparring.games.poker.exact import nash_conv
 from sparring.games.poker.tree import CHANCE, Tree
@@ -84,15 +81,11 @@ def run(tree: Tree, eta: float, iterations: int, temperature: float = 1.0) -> No
         anchor = policy_of(tree, logits)
         found = nash_conv(tree, anchor)
         what = f"eta {eta}, played at temperature {temperature}, iteration {iteration}"
-        line = {"figure": f"leduc exact dynamics, {what}", "value": round(found, 3), "unit": "chips"}
-        print(json.dumps(line), flush=True)
-        print(f"{what}  {found:.3f}", file=sys.stderr)
+        measure.figure(f"leduc exact dynamics, {what}", found, "chips")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one eta, two iterations")
-    quick = parser.parse_args().quick
+    quick = measure.parse(measure.parser(__doc__, quick="one eta, two iterations")).quick
     game = load_game("leduc")
     tree: Tree = game.tree(game.settings())  # type: ignore[attr-defined]
     for eta in (0.5,) if quick else (2.0, 1.0, 0.5, 0.25):

@@ -14,14 +14,15 @@ RLGym needs numpy < 2, so it gets its own venv under the cache folder, made on t
 """
 
 import argparse
-import json
 import os
 import pty
 import subprocess
-import sys
 import tempfile
 from collections import deque
+from functools import partial
 from time import perf_counter, process_time
+
+import measure
 
 MODES = ("1v1", "2v2", "3v3")
 MATCHES = 48
@@ -35,52 +36,36 @@ PASSES = (1, 3)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="under a minute, without PPO")
+    parser = measure.parser(__doc__, quick="under a minute, without PPO")
     parser.add_argument("--ppo", action="store_true", help="PPO end to end as well: some minutes")
     parser.add_argument("--peer", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = measure.parse(parser)
     if options.peer and options.peer[0] == "ppo":
         rlgym_learn(*(int(part) for part in options.peer[1].split(",")))
         return
     if options.peer:
         print(rlgym_speed(options.peer[0], float(options.peer[1])))
         return
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    python = peer_python()
+    python = measure.peer_python("rlgym-2.0.1", PEER, without_dependencies=LEARN)
     steps, seconds, rounds = (STEPS, 0.7, 2) if options.quick else (2 * STEPS, 2.0, 5)
-    figures = []
     for mode in MODES:
-        ours, bare, peer = arena_player(mode), physics_player(mode), 0.0
-        best_ours = best_bare = 0.0
-        for _ in range(rounds):
-            best_bare = max(best_bare, bare(steps))
-            best_ours = max(best_ours, ours(steps))
-            peer = max(peer, run_peer(python, mode, seconds))
-        figures.append(figure(f"arena {mode}", best_ours, "agent-steps/CPU-s", "rlgym 2.0.1", peer))
-        figures.append(figure(f"arena {mode}", best_ours, "agent-steps/CPU-s", "bare RocketSim", best_bare, limit=True))
+        sides = {
+            "bare": partial(physics_player(mode), steps),
+            "ours": partial(arena_player(mode), steps),
+            "peer": partial(run_peer, python, mode, seconds),
+        }
+        bare, ours, peer = (max(speeds) for speeds in measure.in_turns(sides, rounds).values())
+        for kind, other, reference in (("peer", "rlgym 2.0.1", peer), ("limit", "bare RocketSim", bare)):
+            beside = {kind: other, "reference": reference, "ratio": ours / reference}
+            measure.figure(f"arena {mode}", ours, "agent-steps/CPU-s", **beside)
     if options.ppo:
         for passes in PASSES:
             peer = max(rlgym_learn_speed(python, passes) for _ in range(2))
             for memory in ("none", "lstm"):
                 name = f"PPO 1v1 256x3{' LSTM' if memory == 'lstm' else ''}, passes: {passes}"
                 speed = max(ppo_speed(memory, passes, stepping=stepping) for stepping in (0, 1))
-                figures.append(figure(name, speed, "agent-steps/s", "rlgym-learn 1.0.5", peer))
-    show(figures)
-
-
-def figure(name: str, value: float, unit: str, other: str, reference: float, *, limit: bool = False) -> dict:
-    line = {"figure": name, "value": round(value), "unit": unit, "limit" if limit else "peer": other}
-    line |= {"reference": round(reference), "ratio": round(value / reference, 2)}
-    print(json.dumps(line), flush=True)
-    return line
-
-
-def show(figures: list[dict]) -> None:
-    for line in figures:
-        other = f"{line.get('peer') or line.get('limit')} {line['reference']:,}" if "reference" in line else ""
-        ratio = f"{line['ratio']:.2f}x" if "ratio" in line else ""
-        print(f"{line['figure']:<24}{line['value']:>10,} {line['unit']:<20}{ratio:>8}  {other}", file=sys.stderr)
+                beside = {"peer": "rlgym-learn 1.0.5", "reference": peer, "ratio": speed / peer}
+                measure.figure(name, speed, "agent-steps/s", **beside)
 
 
 def arena_player(mode: str):
@@ -91,7 +76,7 @@ def arena_player(mode: str):
     from sparring.games.rocket.settings import TEAM_SIZE, RocketSettings
     from sparring.games.rocket.setup import setup_rocket
 
-    setup_rocket(say=lambda text: print(text, file=sys.stderr))
+    setup_rocket(say=measure.say)
     arena = RocketArena(RocketSettings(modes=[mode], room=TEAM_SIZE[mode]), matches=MATCHES, seed=0)
     rng = np.random.default_rng(0)
 
@@ -133,38 +118,22 @@ def physics_player(mode: str):
     return play
 
 
-def peer_python() -> str:
-    """The interpreter of RLGym's own venv, made when it is not there."""
-    from sparring.games.rocket.setup import cache_folder
-
-    folder = cache_folder() / "peers" / "rlgym-2.0.1"
-    python = folder / "bin" / "python"
-    if not (folder / "ready").exists():
-        print(f"making a venv for RLGym in {folder}", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PEER], check=True, stdout=sys.stderr)
-        subprocess.run(
-            [str(python), "-m", "pip", "install", "--quiet", "--no-deps", *LEARN], check=True, stdout=sys.stderr
-        )
-        # torch is large and the same for both sides: the peer finds ours, after its own numpy.
-        import torch
-
-        ours = os.path.dirname(os.path.dirname(torch.__file__))
-        own = next((folder / "lib").glob("python*/site-packages"))
-        (own / "zz_torch.pth").write_text(ours + "\n")
-        (folder / "ready").touch()
-    return str(python)
-
-
 def ppo_speed(memory: str, passes: int, *, stepping: int, updates: int = 6) -> float:
     """Agent-steps a second: the next rows are collected while the last are learned from.
 
     The arena steps in `stepping` threads of its own. The first update is not timed: it waits for the first rows.
     """
     from sparring.training.config import validate_config
-    from sparring.training.training import Training
+    from sparring.training.self_play import SelfPlay
 
-    learner = {"kind": "ppo", "rows": ROWS, "epochs": passes, "batch": 8192, "cut": 64, "stop_kl": 10.0}
+    learner = {
+        "kind": "ppo",
+        "batch_size": ROWS,
+        "epochs": passes,
+        "minibatch_size": 8192,
+        "truncate_after": 64,
+        "target_kl": 10.0,
+    }
     config, game = validate_config(
         {
             "game": "rocket",
@@ -177,14 +146,14 @@ def ppo_speed(memory: str, passes: int, *, stepping: int, updates: int = 6) -> f
         where="benchmark",
     )
     torch_threads(1)
-    training = Training(config, game, say=lambda text: print(text, file=sys.stderr))
+    training = SelfPlay(config, game, say=measure.say)
     training.advance()
     rows, start = training.decisions, perf_counter()
     for _ in range(updates):
         training.advance()
     speed = (training.decisions - rows) / (perf_counter() - start)
     training.close()
-    print(f"ours, {memory}, passes {passes}, stepping threads {stepping}: {speed:,.0f}", file=sys.stderr)
+    measure.say(f"ours, {memory}, passes {passes}, stepping threads {stepping}: {speed:,.0f}")
     return speed
 
 
@@ -202,12 +171,12 @@ def rlgym_learn_speed(python: str, passes: int) -> float:
             command = [python, os.path.abspath(__file__), "--peer", "ppo", f"{steps},{passes}"]
             _, terminal = pty.openpty()  # it reads keys, and stops without a terminal
             start = perf_counter()
-            environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+            environment = {**os.environ, "OMP_NUM_THREADS": str(os.cpu_count())}
             subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stdin=terminal, env=environment)
             spent.append(perf_counter() - start)
             os.close(terminal)
     speed = 4 * ROWS / (spent[1] - spent[0])
-    print(f"rlgym-learn, passes {passes}: {speed:,.0f}", file=sys.stderr)
+    measure.say(f"rlgym-learn, passes {passes}: {speed:,.0f}")
     return speed
 
 

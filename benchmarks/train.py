@@ -5,24 +5,23 @@ overlapped, and where the time goes. How fast the learner is beside a plain forw
 network on the same rows, which nothing can beat. What actors gain and lose in lower precision.
 """
 
-import argparse
-import json
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter, process_time
+from functools import partial
+from time import perf_counter
 
 import numpy as np
 import psutil
 import torch
 
+import measure
 from sparring.core import Episodes, masked_log_softmax
+from sparring.core.rows import nested
 from sparring.inference import Device
 from sparring.inference.quantised import Int8Step
 from sparring.learn.batches import batches
 from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.training.config import load_config
-from sparring.training.training import Training
+from sparring.training.self_play import SelfPlay
 
 PRESET = "pokemon-gen1"
 CPU = Device("cpu", "float32")
@@ -32,18 +31,12 @@ SPREAD = 2.0
 """Standard deviation of the logits that actors are compared on."""
 
 
-def say(figure: str, value: float, unit: str, **more: float | str) -> None:
-    """One line for programs, one for people."""
-    print(json.dumps({"figure": figure, "value": float(f"{value:.5g}"), "unit": unit, **more}), flush=True)
-    print(f"{figure:66} {value:12,.5g} {unit}", file=sys.stderr)
-
-
-def open_training(*, overlap: bool, quick: bool) -> Training:
+def open_training(*, overlap: bool, quick: bool) -> SelfPlay:
     overrides = ["threads=1", f"overlap={str(overlap).lower()}", "evaluation.background=false"]
     if quick:
-        overrides += ["matches=64", "learner.rows=4096"]
+        overrides += ["matches=64", "learner.batch_size=4096"]
     config, game = load_config(PRESET, overrides)
-    return Training(config, game, say=lambda text: None)
+    return SelfPlay(config, game, say=lambda text: None)
 
 
 @dataclass(frozen=True)
@@ -63,8 +56,8 @@ class Run:
         return 1e6 * self.busy / self.rate
 
 
-def cpu_seconds() -> float:
-    """Spent so far by this process and its children."""
+def cpu_so_far() -> float:
+    """CPU seconds that this process and its children have spent."""
     me = psutil.Process()
     times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
     return sum(time.user + time.system for time in times)
@@ -75,26 +68,17 @@ def end_to_end(*, overlap: bool, quick: bool) -> tuple[Run, Episodes | None]:
     training = open_training(overlap=overlap, quick=quick)
     try:
         training.advance()
-        done, spent, start = training.decisions, cpu_seconds(), perf_counter()
+        done, spent, start = training.decisions, cpu_so_far(), perf_counter()
         for _ in range(2 if quick else 6):
             metrics = training.advance()
         seconds = perf_counter() - start
-        shares = {name.removeprefix("share/"): share for name, share in metrics.items() if name.startswith("share/")}
-        run = Run((training.decisions - done) / seconds, (cpu_seconds() - spent) / seconds, shares)
+        shares = nested(metrics)["time"]
+        run = Run((training.decisions - done) / seconds, (cpu_so_far() - spent) / seconds, shares)
+        name = "overlapped" if overlap else "synchronous"
+        measure.say(f"{name}: {run.rate:,.0f} decisions/s, {run.busy:.2f} cores busy")
         return run, None if overlap else training.collector.collect(4096)
     finally:
         training.close()
-
-
-def best_seconds(sides: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The best CPU time of each side, taken in turns."""
-    best = dict.fromkeys(sides, float("inf"))
-    for _ in range(rounds):
-        for name, side in sides.items():
-            start = process_time()
-            side()
-            best[name] = min(best[name], process_time() - start)
-    return best
 
 
 def learner_alone(episodes: Episodes, *, quick: bool) -> None:
@@ -102,23 +86,24 @@ def learner_alone(episodes: Episodes, *, quick: bool) -> None:
     config, game = load_config(PRESET, [])
     spec = episodes.spec
     network = game.network(**config.network)
-    settings = PpoSettings(epochs=1, batch=BATCH, stop_kl=100.0)
+    settings = PpoSettings(epochs=1, minibatch_size=BATCH, target_kl=100.0)
     learner = Ppo(game.policy(spec, network), settings, device=CPU, seed=0)
     plain = game.policy(spec, network)
-    ready = list(batches(episodes, rows=BATCH, device=CPU, rng=np.random.default_rng(0)))
+    ready = list(batches(episodes, minibatch_size=BATCH, device=CPU, rng=np.random.default_rng(0)))
 
     def passes() -> None:
         for batch in ready:
             plain.zero_grad(set_to_none=True)
-            output = plain.unroll(batch.observation, batch.legal, batch.first, batch.memory)
+            output = plain.unroll(batch.observation, batch.legal, batch.memory)
             (output.logits.square().mean() + output.value.square().mean()).backward()
 
     sides = {"plain": passes, "learner": lambda: learner.update(episodes, progress=0.0)}
-    best = best_seconds(sides, 3 if quick else 8)
-    rates = {name: episodes.rows / seconds for name, seconds in best.items()}
-    say("plain forward and backward", rates["plain"], "rows/CPU-s")
-    ratio = round(rates["learner"] / rates["plain"], 3)
-    say("PPO learner, one epoch", rates["learner"], "rows/CPU-s", limit=round(rates["plain"], 1), ratio=ratio)
+    spent = measure.in_turns(
+        {name: partial(measure.cpu_seconds, side) for name, side in sides.items()}, 3 if quick else 8
+    )
+    limit, rate = (episodes.rows / min(seconds) for seconds in spent.values())
+    measure.figure("plain forward and backward", limit, "rows/CPU-s")
+    measure.figure("PPO learner, one epoch", rate, "rows/CPU-s", limit=limit, ratio=rate / limit)
 
 
 def actors(episodes: Episodes, *, quick: bool) -> None:
@@ -149,44 +134,39 @@ def actors(episodes: Episodes, *, quick: bool) -> None:
     sides = {"float32": float32, "bfloat16": bfloat16, "int8": int8}
     with torch.inference_mode():
         for rows in ROWS_OF_ACTORS:
-            calls = {name: (lambda side=side, rows=rows: side(rows)) for name, side in sides.items()}
-            best = best_seconds(calls, 5 if quick else 30)
-            for name, seconds in best.items():
-                ratio = round(best["float32"] / seconds, 3)
-                say(f"actor forward of {rows} rows, {name}", rows / seconds, "rows/CPU-s", ratio=ratio)
+            calls = {name: partial(measure.cpu_seconds, partial(side, rows)) for name, side in sides.items()}
+            spent = measure.in_turns(calls, 5 if quick else 30)
+            for name, seconds in spent.items():
+                ratio = min(spent["float32"]) / min(seconds)
+                measure.figure(f"actor forward of {rows} rows, {name}", rows / min(seconds), "rows/CPU-s", ratio=ratio)
         exact = masked_log_softmax(float32(len(legal)), legal, xp=torch)
         for name in ("bfloat16", "int8"):
             found = masked_log_softmax(sides[name](len(legal)).float(), legal, xp=torch)
             divergence = torch.where(legal, exact.exp() * (exact - found), 0.0).sum(-1)
-            say(f"actor in {name}: mean KL divergence from float32", float(divergence.mean()), "nats")
-            say(f"actor in {name}: largest KL divergence", float(divergence.max()), "nats")
+            measure.figure(f"actor in {name}: mean KL divergence from float32", float(divergence.mean()), "nats")
+            measure.figure(f"actor in {name}: largest KL divergence", float(divergence.max()), "nats")
             same = (exact.argmax(-1) == found.argmax(-1)).float().mean()
-            say(f"actor in {name}: same likeliest action", float(same), "share of rows")
+            measure.figure(f"actor in {name}: same likeliest action", float(same), "share of rows")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    quick = measure.parse(measure.parser(__doc__)).quick
     torch.set_num_threads(1)
-    found: dict[bool, Run] = {}
-    episodes: Episodes | None = None
-    for _ in range(1 if quick else 3):
-        for overlap in (False, True):
-            run, collected = end_to_end(overlap=overlap, quick=quick)
-            name = "overlapped" if overlap else "synchronous"
-            print(f"{name}: {run.rate:,.0f} decisions/s, {run.busy:.2f} cores busy", file=sys.stderr, flush=True)
-            episodes = collected or episodes
-            if overlap not in found or run.rate > found[overlap].rate:
-                found[overlap] = run
-    for overlap, run in found.items():
-        name = "overlapped" if overlap else "synchronous"
-        ratio = {"peer": "synchronous", "ratio": round(run.rate / found[False].rate, 3)} if overlap else {}
-        say(f"{PRESET} decisions learned, {name}", run.rate, "1/s", **ratio)
-        say(f"{PRESET} {name}: busy", run.busy, "cores")
-        say(f"{PRESET} {name}: cost", run.cost, "CPU us a decision")
+    sides = {
+        "synchronous": partial(end_to_end, overlap=False, quick=quick),
+        "overlapped": partial(end_to_end, overlap=True, quick=quick),
+    }
+    runs = measure.in_turns(sides, 1 if quick else 3)
+    found = {name: max((run for run, _ in done), key=lambda run: run.rate) for name, done in runs.items()}
+    for name, run in found.items():
+        ratio = run.rate / found["synchronous"].rate
+        beside = {"peer": "synchronous", "ratio": ratio} if name == "overlapped" else {}
+        measure.figure(f"{PRESET} decisions learned, {name}", run.rate, "1/s", **beside)
+        measure.figure(f"{PRESET} {name}: busy", run.busy, "cores")
+        measure.figure(f"{PRESET} {name}: cost", run.cost, "CPU us a decision")
         for stage, share in run.shares.items():
-            say(f"{PRESET} {name}: {stage}", share, "share of wall time")
+            measure.figure(f"{PRESET} {name}: {stage}", share, "share of wall time")
+    _, episodes = runs["synchronous"][-1]
     assert episodes is not None
     learner_alone(episodes, quick=quick)
     actors(episodes, quick=quick)

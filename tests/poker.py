@@ -7,7 +7,7 @@ from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.rollout import Collector, everyone
 from sparring.training.config import validate_config
-from sparring.training.training import Training
+from sparring.training.self_play import SelfPlay
 
 CPU = Device("cpu", "float32")
 
@@ -39,4 +39,4 @@ def collect(rows, *, name="leduc", played=None, segment=0, matches=32):
 def training(**config):
     """A run of the training loop's parts, without a folder."""
     checked, game = validate_config({"threads": 1, **config}, where="test")
-    return Training(checked, game, say=lambda text: None)
+    return SelfPlay(checked, game, say=lambda text: None)

@@ -1,11 +1,155 @@
-"""Sparring trains game-playing agents by self-play at the speed of the hardware."""
+"""Sparring trains game-playing agents by self-play at the speed of the hardware.
 
-from importlib.metadata import version
+What a program needs is here by name (see docs/python.md); each name is imported when it is first used.
+"""
 
-from sparring.core import check_arena, load_game
-from sparring.core.kernels import keep_kernels_safe
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-keep_kernels_safe()
+if TYPE_CHECKING:
+    from sparring.core import (
+        Answers,
+        Arena,
+        Decisions,
+        Episodes,
+        Game,
+        GameSpec,
+        InputError,
+        Player,
+        RandomPlayer,
+        RunError,
+        Score,
+        check_arena,
+        game_names,
+        load_game,
+    )
+    from sparring.league import Style
+    from sparring.rollout.store import EpisodeStore, read_episodes
+    from sparring.training.loop import Outcome, Update
 
-__version__ = version("sparring")
-__all__ = ["__version__", "check_arena", "load_game"]
+    __version__: str
+
+__all__ = [
+    "Answers",
+    "Arena",
+    "Decisions",
+    "EpisodeStore",
+    "Episodes",
+    "Game",
+    "GameSpec",
+    "InputError",
+    "Outcome",
+    "Player",
+    "RandomPlayer",
+    "RunError",
+    "Score",
+    "Style",
+    "Update",
+    "__version__",
+    "check_arena",
+    "evaluate",
+    "game_names",
+    "load_game",
+    "read_episodes",
+    "train",
+]
+
+_ELSEWHERE = {
+    "EpisodeStore": "sparring.rollout.store",
+    "Outcome": "sparring.training.loop",
+    "Style": "sparring.league",
+    "Update": "sparring.training.loop",
+    "read_episodes": "sparring.rollout.store",
+}
+"""Names that are not in `sparring.core`, and where they are."""
+
+
+def train(
+    preset: str,
+    *overrides: str,
+    run: str | Path | None = None,
+    on_update: "Callable[[Update], None] | None" = None,
+    say: Callable[[str], None] = print,
+) -> "Outcome":
+    """Trains an agent as `sparring train` does, and rates it.
+
+    Args:
+        preset: a preset's name, or the path of a YAML file.
+        overrides: `key=value` settings laid over it.
+        run: the run folder, resumed if it exists; `runs/PRESET` by default.
+        on_update: called after each update with its metrics and the policy as it is then.
+        say: takes the messages of the run.
+    """
+    from sparring.training.config import load_config
+    from sparring.training.loop import train as run_training
+    from sparring.training.run import RunFolder
+
+    config, game = load_config(preset, overrides)
+    folder = Path(run) if run is not None else Path("runs") / Path(preset).stem
+    return run_training(config, game, RunFolder(folder), on_update=on_update, say=say)
+
+
+def evaluate(
+    first: "str | Player",
+    second: "str | Player",
+    *,
+    game: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    matches: int = 400,
+    parallel: int = 256,
+    style: "Style | None" = None,
+    seed: int = 0,
+) -> "Score":
+    """The score of `first` against `second`, seats changing from match to match, as `sparring evaluate` gives it.
+
+    Args:
+        first: a player by name (a run or checkpoint folder, shipped weights, a built-in player, ...) or any `Player`.
+        second: likewise.
+        game: the game; by default that of the first checkpoint among the players.
+        settings: the game's rule options, laid over that checkpoint's.
+        matches: how many count.
+        parallel: matches played at the same time.
+        style: how networks play: temperature, look-ahead, device.
+        seed: of everything random.
+    """
+    from sparring.league import Seating
+    from sparring.league.evaluation import evaluate_entrants
+
+    seating = Seating.of(first, second, game=game, settings=settings)
+    return evaluate_entrants(seating, matches=matches, parallel=parallel, seed=seed, style=style)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("sparring")
+    if name not in __all__:
+        raise AttributeError(f"module 'sparring' has no attribute {name!r}")
+    return getattr(import_module(_ELSEWHERE.get(name, "sparring.core")), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _BeforeNumba:
+    """Arranges for numba's cache (see `core.kernels`) when numba is about to be imported, and costs nothing before."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        if fullname == "numba":
+            sys.meta_path.remove(self)
+            from sparring.core.kernels import keep_kernels_safe
+
+            keep_kernels_safe()
+
+
+if "numba" in sys.modules:
+    from sparring.core.kernels import keep_kernels_safe
+
+    keep_kernels_safe()
+else:
+    sys.meta_path.insert(0, _BeforeNumba())

@@ -6,7 +6,8 @@ from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test, seed_test
 
 from sparring.adapters import MatchAec, MatchEnv
-from sparring.core import InputError
+from sparring.core import InputError, RandomPlayer
+from sparring.league import Style
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -50,6 +51,23 @@ def test_a_reset_in_mid_match_starts_anew():
     env.step(5)
     observation, _ = env.reset()
     assert observation["planes"].sum() == 0
+
+
+def test_any_player_can_be_the_opponent():
+    """Shipped weights bring their own board."""
+    env = MatchEnv("hex", opponent="hex-7x7", seat=1, style=Style(temperature=0.0))
+    first = env.reset(seed=1)[0]["planes"].copy()
+    assert first.shape == (2, 7, 7)
+    assert first.sum() == 1
+    np.testing.assert_array_equal(env.reset(seed=2)[0]["planes"], first)  # the likeliest move is always the same
+    env = MatchEnv("hex", opponent=RandomPlayer(0), size=4)
+    env.reset()
+    assert env.step(np.int64(0))[0]["planes"].sum() == 2
+
+
+def test_an_opponent_of_another_game_is_refused():
+    with pytest.raises(InputError, match="a checkpoint of hex cannot play kuhn"):
+        MatchEnv("kuhn", opponent="hex-7x7")
 
 
 def test_a_seat_that_does_not_exist_is_refused():

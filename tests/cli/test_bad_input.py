@@ -8,41 +8,7 @@ import sys
 
 import pytest
 
-from sparring.cli import main
-from sparring.policy.checkpoint import Checkpoint, save_checkpoint
-from tests import hex
-
-
-@pytest.fixture
-def refused(tmp_path, monkeypatch, capsys):
-    """Runs a command in an empty folder; it must end with exit code 2 and one line that has all the words."""
-
-    def check(arguments, *words):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["sparring", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        assert end.value.code == 2
-        one_line(capsys.readouterr().err, *words)
-
-    return check
-
-
-def one_line(errors, *words):
-    problem = [line for line in errors.splitlines() if line.startswith("sparring:")]
-    assert len(problem) == 1, errors
-    assert "Traceback" not in errors
-    for word in words:
-        assert word in problem[0]
-
-
-@pytest.fixture
-def checkpoint(tmp_path):
-    folder = tmp_path / "checkpoint"
-    policy = hex.policy()
-    network = {"channels": 8, "blocks": 1}
-    save_checkpoint(folder, Checkpoint(hex.spec(), network, 1, policy.state_dict(), {}))
-    return folder
+from tests.commands import one_line
 
 
 @pytest.mark.parametrize(
@@ -50,16 +16,35 @@ def checkpoint(tmp_path):
     [
         (["train", "hex-quik"], ["unknown preset 'hex-quik'", "hex-quick"]),
         (["train", "hex-quick", "learner.lr=1"], ["learner.lr: unknown key", "learning_rate"]),
-        (["train", "hex-quick", "learner.clip=-1"], ["learner.clip = -1", "> 0"]),
+        (["train", "hex-quick", "learner.clip_range=-1"], ["learner.clip_range = -1", "> 0"]),
+        (["evaluate", "path", "random", "--game", "hex", "--sise", "5"], ["sise: unknown key; did you mean 'size'?"]),
         (["train", "hex-quick", "game=chess"], ["unknown game 'chess'", "hex"]),
         (["train", "hex-quick", "settings.size=2"], ["size = 2", ">= 3"]),
         (["train", "hex-quick", "matches"], ["key=value"]),
         (["evaluate", "random", "path"], ["--game"]),
         (["evaluate", "random", "path", "--game", "hex", "--size", "40"], ["size = 40", "<= 19"]),
         (["evaluate", "random", "path", "--game", "hex", "--colour", "red"], ["colour: unknown key", "size"]),
-        (["evaluate", "random", "strong", "--game", "hex"], ["unknown player 'strong'", "path"]),
+        (["evaluate", "random", "strong", "--game", "hex"], ["unknown player 'strong'", "path", "hex-7x7"]),
+        (["evaluate", "random", "pth", "--game", "hex"], ["unknown player 'pth'", "did you mean 'path'?"]),
+        (["evaluate", "hex-7x8", "path"], ["unknown player 'hex-7x8'", "did you mean 'hex-7x7'?"]),
+        (["evaluate", "rule", "random", "--game", "hex"], ["unknown player 'rule'", "hex has: random, path"]),
+        (["evaluate", "hex-7x7", "random", "--game", "rocket"], ["a checkpoint of hex cannot play rocket"]),
+        (["evaluate", "tcp://localhost:5555", "random", "--game", "hex"], ["tcp://host:port/model"]),
+        (["evaluate", "tcp://localhost:1/a", "path", "--game", "hex", "--simulations", "4"], ["--simulations"]),
+        (["watch", "rocket", "hex-7x7"], ["a checkpoint of hex cannot play rocket"]),
+        (["export", "rocket", "rule", "bot"], ["rule: not a network"]),
+        (["gtp", "hex", "path"], ["path: not a network"]),
+        (["serve", "--model", "main"], ["--model main", "NAME=PLAYER"]),
+        (["serve", "--model", "main=path"], ["path is not a network"]),
+        (["serve"], ["nothing to serve"]),
+        (["bench", "selfplay", "--game", "hex", "--model", "path"], ["path: not a network"]),
+        (["ladder", "--server", "ws://x", "--username", "me", "--model", "random"], ["--format"]),
+        (["ladder", "--server", "ws://x", "--username", "me", "--model", "hex-7x7"], ["cannot play pokemon"]),
+        (["play", "kuhn"], ["kuhn cannot be played in the terminal"]),
+        (["play", "hex", "--seat", "2"], ["--seat 2", "seats 0 to 1"]),
+        (["train", "hex-quick", "init=path"], ["init = path", "not a run"]),
         (["evaluate", "no/such/run", "path", "--game", "hex"], ["no/such/run", "no such file"]),
-        (["play", "go"], ["unknown game 'go'"]),
+        (["play", "hexx"], ["unknown game 'hexx'", "did you mean 'hex'?"]),
     ],
 )
 def test_what_cannot_be_used_is_named(tmp_path, refused, arguments, words):
@@ -104,7 +89,7 @@ def test_a_full_disk(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
 
     command = [sys.executable, "-m", "sparring", "train", "hex-quick", "--run", str(tmp_path / "r"), "threads=1"]
-    command += ["learner.rows=64", "matches=8", "decisions=64"]
+    command += ["learner.batch_size=64", "matches=8", "decisions=64"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=200, preexec_fn=fill)
     assert result.returncode == 2, result.stderr
     one_line(result.stderr, "cannot write")

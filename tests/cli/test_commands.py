@@ -3,26 +3,60 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from typer.main import get_command
 
 from sparring.cli import app
+from sparring.cli.train import next_step
+from sparring.core import game_names, load_game
+from sparring.rollout.store import read_episodes
 
 
-@pytest.fixture
-def run():
-    runner = CliRunner()
-    return lambda *arguments, **options: runner.invoke(app, list(arguments), catch_exceptions=False, **options)
+@pytest.mark.parametrize("words", ["version", "--version"])
+def test_version(run, words):
+    result = run(words)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("sparring 0.")
 
 
-def test_version(run):
-    assert run("version").stdout.startswith("sparring 0.")
-
-
-def test_games_lists_players_and_presets(run):
+def test_games_lists_players_presets_and_shipped_agents(run):
     output = run("games").stdout
-    assert "hex" in output
-    assert "path" in output
-    assert "hex-quick" in output
+    for word in ("hex", "path", "hex-quick", "hex-7x7", "rocket-1v1"):
+        assert word in output
+
+
+def test_the_next_step_after_training_is_one_that_the_game_has(run, tmp_path):
+    steps = {name: next_step(load_game(name), tmp_path) for name in game_names()}
+    assert steps["hex"] == f"sparring play hex {tmp_path}"
+    assert steps["rocket"] == f"sparring watch rocket {tmp_path}"
+    assert steps["pokemon"].startswith("sparring ladder --server ")
+    assert steps["kuhn"] == f"sparring evaluate {tmp_path} random"
+    for step in steps.values():
+        assert str(tmp_path) in step
+        assert run(*step.split()[1 : 3 if "watch" in step else 2], "--help").exit_code == 0
+
+
+def commands():
+    """Every command by its words, with the names of its options."""
+    found = {}
+    for name, command in get_command(app).commands.items():
+        below = {f"{name} {sub}": one for sub, one in getattr(command, "commands", {}).items()}
+        for words, one in (below or {name: command}).items():
+            found[words] = {option for parameter in one.params for option in parameter.opts}
+    return found
+
+
+def test_one_thing_has_one_name_in_all_commands():
+    known = commands()
+    assert {"train", "evaluate", "bench selfplay", "watch rocket"} <= set(known)
+    for command, options in known.items():
+        old = {"--games", "--total", "--battles", "--num-workers", "--least", "--concurrent", "--model-b", "--vs"}
+        assert not options & old, command
+    for command in ("evaluate", "play", "selfplay", "ladder", "watch rocket"):
+        assert {"--seed", "--device", "--threads", "--temperature"} <= known[command], command
+    for command in ("evaluate", "selfplay", "bench selfplay", "ladder", "watch rocket"):
+        assert "--matches" in known[command], command
+    for command in ("train", "selfplay", "bench selfplay"):
+        assert "--workers" in known[command], command
 
 
 @pytest.mark.parametrize(
@@ -53,3 +87,29 @@ def test_a_person_may_leave_a_match(run):
     result = run("play", "hex", "path", "--size", "5", input="c3\n")
     assert result.exit_code == 0
     assert "unfinished" in result.output
+
+
+def test_shipped_weights_can_be_evaluated_played_and_named_as_opponent(run):
+    score = json.loads(run("evaluate", "hex-7x7", "random", "--matches", 20, "--json").stdout)
+    assert score["settings"]["size"] == 7
+    assert score["win_rate"] > 0.9
+    assert "unfinished" in run("play", "hex", "hex-7x7", input="d4\n").output
+
+
+def test_a_built_in_player_can_play_itself_into_a_store(run, tmp_path):
+    words = "--model path --matches 6 --parallel 4 --size 3 --save"
+    assert run("selfplay", "hex", *words.split(), tmp_path / "games").exit_code == 0
+    store = list(read_episodes(tmp_path / "games", game="hex"))
+    assert sum(len(episodes) for episodes in store) == 12
+    assert store[0].players == ("path",)
+    lines = run("sgf", tmp_path / "games").stdout.splitlines()
+    assert len(lines) == 6
+
+
+def test_self_play_of_two_sums_up_who_won(run, tmp_path):
+    words = "--model path --opponent random --matches 10 --size 4 --save"
+    run("selfplay", "hex", *words.split(), tmp_path / "games")
+    summary = json.loads((tmp_path / "games" / "summary.json").read_text())
+    assert summary["matches"] == 10
+    assert summary["win_rate"] > 0.5
+    assert summary["interval"][0] <= summary["win_rate"] <= summary["interval"][1]

@@ -2,14 +2,17 @@
 
 import errno
 import os
+import random
 import resource
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
 from sparring.core import InputError, files
-from sparring.core.files import lock_folder, remove_folder, sweep, write_file, write_folder
+from sparring.core.files import lock_folder, remove_folder, safe_name, sweep, write_file, write_folder
+from tests.torture.mutate import hostile_room
 
 
 @pytest.fixture
@@ -137,3 +140,28 @@ def test_a_locked_folder_is_refused_until_it_is_free(tmp_path, monkeypatch):
 def test_a_secret_is_never_readable_by_others(tmp_path):
     write_file(tmp_path / "key", b"secret", mode=0o600)
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_safe_name_stays_as_it_is():
+    for name in ("battle-gen1ou-12", "00000012-1.html", "a", "A.b_c-d"):
+        assert safe_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "word", ["", ".", "..", "...", ".bashrc", "/", "-rf", "a/b", "\0", "é", "x" * 300, "\ud800", "a\n"]
+)
+def test_a_word_from_outside_becomes_the_name_of_a_file_here(tmp_path, word):
+    name = safe_name(word)
+    path = tmp_path / f"{name}.html"
+    path.write_text("x")
+    assert path.resolve().parent == tmp_path.resolve()
+    assert name[0] not in ".-"
+    assert set(name) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+
+
+def test_different_words_get_different_names():
+    rng = random.Random(0)
+    words = {hostile_room(rng) for _ in range(10_000)}
+    names = {safe_name(word) for word in words}
+    assert len(names) == len(words)
+    assert all(Path(name).name == name and len(name) <= 117 for name in names)

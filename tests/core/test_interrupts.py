@@ -19,10 +19,12 @@ def test_the_first_signal_asks(number):
 
 
 def test_the_second_leaves_at_once_but_a_terminal_that_closes_twice_does_not():
-    with Interrupts() as interrupts:
+    heard = []
+    with Interrupts(lambda: heard.append("first")) as interrupts:
         os.kill(os.getpid(), signal.SIGHUP)
         os.kill(os.getpid(), signal.SIGHUP)
         assert interrupts.asked
+        assert heard == ["first"]
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
 

@@ -62,7 +62,7 @@ def test_new_weights_reach_an_int8_policy():
 
 
 def test_int8_is_refused_where_it_cannot_run():
-    with pytest.raises(InputError, match="compiled"):
+    with pytest.raises(InputError, match="compile: "):
         engine_in("int8", hex.policy(), hex.spec(), compiled=True)
     with pytest.raises(InputError, match="openvino"):
         engine_in("int8", hex.policy(), hex.spec(), backend="openvino")

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 
@@ -17,8 +16,7 @@ from sparring.games.pokemon import PokemonNetwork, PokemonSettings, setup_pokemo
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.rollout.store import EpisodeStore, shards
 from tests import hex as small
-
-SPARRING = [sys.executable, "-m", "sparring"]
+from tests.commands import SPARRING
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +49,7 @@ class Serving:
 
 
 def selfplay(folder, games, *options):
-    command = f"selfplay hex --save {folder} --games {games} --parallel 32 --shard 40 --threads 1 --size 4".split()
+    command = f"selfplay hex --save {folder} --matches {games} --parallel 32 --shard 40 --threads 1 --size 4".split()
     return subprocess.Popen([*SPARRING, *command, *options], stderr=subprocess.PIPE, text=True)
 
 
@@ -79,7 +77,7 @@ def assert_whole(folder, games, spec=None):
 def test_self_play_goes_on_when_its_policy_server_is_killed_and_started_again(checkpoints, tmp_path):
     server = Serving(checkpoints)
     folder = tmp_path / "games"
-    run = selfplay(folder, 400, "--server", server.address, "--model-a", "a", "--model-b", "b")
+    run = selfplay(folder, 400, "--model", f"{server.address}/a", "--opponent", f"{server.address}/b")
     try:
         until(lambda: len(shards(folder)) >= 2, run)
         server.kill()
@@ -90,7 +88,7 @@ def test_self_play_goes_on_when_its_policy_server_is_killed_and_started_again(ch
         server.kill()
     assert run.returncode == 0, said
     parts = assert_whole(folder, 400)
-    assert parts[0].players == ("a", "b")
+    assert parts[0].players == (f"{server.address}/a", f"{server.address}/b")
     assert set(np.concatenate([part.headers.version[part.headers.player == 1] for part in parts])) == {1}
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["failed_matches"] == 0
@@ -100,7 +98,7 @@ def test_self_play_goes_on_when_its_policy_server_is_killed_and_started_again(ch
 
 def test_self_play_goes_on_when_a_worker_is_killed(checkpoints, tmp_path):
     folder = tmp_path / "games"
-    run = selfplay(folder, 600, "--model", str(checkpoints / "a"), "--simulations", "0", "--num-workers", "2")
+    run = selfplay(folder, 600, "--model", str(checkpoints / "a"), "--simulations", "0", "--workers", "2")
     try:
         until(lambda: len(shards(folder)) >= 2, run)
         workers = [p for p in psutil.Process(run.pid).children() if "spawn_main" in " ".join(p.cmdline())]
@@ -118,7 +116,7 @@ def test_self_play_goes_on_when_a_worker_is_killed(checkpoints, tmp_path):
 
 def test_workers_end_with_a_parent_that_was_killed(checkpoints, tmp_path):
     run = selfplay(
-        tmp_path / "games", 100_000, "--model", str(checkpoints / "a"), "--simulations", "0", "--num-workers", "2"
+        tmp_path / "games", 100_000, "--model", str(checkpoints / "a"), "--simulations", "0", "--workers", "2"
     )
     until(lambda: len(shards(tmp_path / "games")) >= 1, run)
     children = psutil.Process(run.pid).children(recursive=True)
@@ -141,8 +139,8 @@ def test_self_play_goes_on_when_a_simulator_process_is_killed(tmp_path, workers)
     weights = POKEMON.policy(spec, PokemonNetwork(**network)).state_dict()
     save_checkpoint(tmp_path / "net", Checkpoint(spec, network, version=0, weights=weights, about={}))
     folder, games = tmp_path / "games", 24
-    command = f"selfplay pokemon --save {folder} --games {games} --parallel 8 --shard 6 --threads 1 --simulators 2"
-    options = ["--model", str(tmp_path / "net"), "--num-workers", str(workers)]
+    command = f"selfplay pokemon --save {folder} --matches {games} --parallel 8 --shard 6 --threads 1 --simulators 2"
+    options = ["--model", str(tmp_path / "net"), "--workers", str(workers)]
     run = subprocess.Popen([*SPARRING, *command.split(), *options], stderr=subprocess.PIPE, text=True)
     try:
         until(lambda: len(shards(folder)) >= 1, run)
@@ -179,4 +177,4 @@ def test_a_served_model_that_is_not_there_is_one_clear_line(tmp_path):
         [*SPARRING, "serve", "--model", f"a={tmp_path / 'nothing'}"], capture_output=True, text=True, timeout=100
     )
     assert done.returncode == 2
-    assert "no checkpoint here" in done.stderr
+    assert "no such file or folder" in done.stderr

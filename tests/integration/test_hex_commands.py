@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
@@ -13,8 +12,7 @@ import pytest
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.rollout.store import EpisodeStore, read_shard, shards
 from tests import hex as small
-
-SPARRING = [sys.executable, "-c", "from sparring.cli import main; main()"]
+from tests.commands import SPARRING
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +27,7 @@ def checkpoint(tmp_path_factory):
 def selfplay(checkpoint, folder, games):
     return [
         *SPARRING,
-        *f"selfplay hex --model {checkpoint} --games {games} --save {folder} --simulations 4 --parallel 32".split(),
+        *f"selfplay hex --model {checkpoint} --matches {games} --save {folder} --simulations 4 --parallel 32".split(),
         *["--shard", "40", "--threads", "1"],
     ]
 

@@ -25,7 +25,6 @@ from sparring.core import Answers, Decisions, InputError, Player, RandomPlayer, 
 from sparring.games.pokemon import GAME, PokemonNetwork, PokemonSettings
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live import Account, LadderReport, LiveArena, LocalServer, Wish, play_ladder
-from sparring.games.pokemon.players import PLAYERS
 from sparring.games.pokemon.setup import setup_pokemon
 from sparring.games.pokemon.teams import built_in_teams
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
@@ -155,7 +154,7 @@ def test_a_lost_connection_is_made_again_and_the_battles_go_on(server: LocalServ
                 following[0] = next(drops, 10**9)
                 connection.abort()
 
-        clean(play(arena, PLAYERS["max-power"](PokemonSettings(), 1), total, drop), total)
+        clean(play(arena, GAME.players["max-power"](PokemonSettings(), 1), total, drop), total)
         assert connection.reconnects == 2
 
 
@@ -218,7 +217,7 @@ def test_two_servers_share_the_battles_and_one_takes_over_from_the_other(server:
                 if report.decisions >= 10 and len(busy) == 2 and second.process.poll() is None:
                     second.process.kill()
 
-            report = play(arena, PLAYERS["max-power"](PokemonSettings(), 1), total, kill)
+            report = play(arena, GAME.players["max-power"](PokemonSettings(), 1), total, kill)
             assert busy == {server.address, second.address}
             assert report.matches == total
             assert report.failed >= 1
@@ -238,7 +237,7 @@ def test_challenges_are_accepted(server: LocalServer) -> None:
     )
     with closing(arena), closing(Rival(server, TheirRandomPlayer)) as rival:
         rival.challenge(arena.servers[0].connection.account.name, total)
-        clean(play(arena, PLAYERS["max-power"](PokemonSettings(), 1), total), total)
+        clean(play(arena, GAME.players["max-power"](PokemonSettings(), 1), total), total)
         while arena.servers[0].rooms_left < total:  # finished rooms are not kept
             arena.wait(0.1)
 
@@ -248,7 +247,7 @@ def test_the_ladder_matches_us_with_whoever_searches(server: LocalServer) -> Non
         PokemonSettings(), servers=[server.address], account=Account(our_name()), matches=1, seed=0, total=1
     )
     with closing(Rival(server, TheirRandomPlayer).search(1)), closing(arena):
-        clean(play(arena, PLAYERS["max-power"](PokemonSettings(), 1), 1), 1)
+        clean(play(arena, GAME.players["max-power"](PokemonSettings(), 1), 1), 1)
     assert arena.servers[0].rating is not None
 
 
@@ -261,7 +260,7 @@ def test_the_command_plays_saves_and_sums_up(
             monkeypatch,
             server,
             *("--username", name, "--model", "max-power", "--format", FORMAT, "--challenge", rival.name),
-            *("--total", "2", "--concurrent", "2", "--save", str(saved), "--json"),
+            *("--matches", "2", "--parallel", "2", "--save", str(saved), "--json"),
         )
     summary = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert json.loads((saved / "summary.json").read_text()) == summary
@@ -284,7 +283,7 @@ def test_ctrl_c_forfeits_and_leaves(
             monkeypatch,
             server,
             *("--username", name, "--model", "random", "--format", FORMAT, "--challenge", rival.name),
-            *("--total", "50", "--concurrent", "2", "--json"),
+            *("--matches", "50", "--parallel", "2", "--json"),
         )
         watched.join()
         summary = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -338,7 +337,7 @@ def test_sides_may_disagree_on_open_team_sheets(server: LocalServer, ours: bool,
         closing(Rival(server, TheirRandomPlayer, format, accept_open_team_sheet=theirs).accept(2)) as rival,
         closing(live_arena([server], rival.name, total=2, format=format, open_sheets=ours)) as arena,
     ):
-        clean(play(arena, PLAYERS["max-power"](PokemonSettings(format=format), 1), 2), 2)
+        clean(play(arena, GAME.players["max-power"](PokemonSettings(format=format), 1), 2), 2)
 
 
 @pytest.mark.slow
@@ -355,4 +354,4 @@ def test_the_throttles_of_a_public_server_are_obeyed() -> None:
         with closing(arena):
             for _ in range(total):
                 rivals.enter_context(closing(Rival(server, TheirRandomPlayer).challenge(account.name, 1)))
-            clean(play(arena, PLAYERS["max-power"](PokemonSettings(), 1), total), total)
+            clean(play(arena, GAME.players["max-power"](PokemonSettings(), 1), total), total)

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.slow
 def test_all_four_ways_play_and_agree(tmp_path):
-    options = ["--game", "hex", "--size", "4", "--battles", "60", "--workers", "2", "--parallel", "16"]
+    options = ["--game", "hex", "--size", "4", "--matches", "60", "--workers", "2", "--parallel", "16"]
     done = subprocess.run(
         [sys.executable, "-m", "sparring", "bench", "selfplay", *options, "--save", str(tmp_path / "bench.json")],
         capture_output=True,

@@ -2,8 +2,9 @@
 
 import pytest
 
-from sparring.core import InputError, RandomPlayer, wilson_interval
-from sparring.league import Entrant, evaluate
+import sparring
+from sparring.core import RandomPlayer, Score, wilson_interval
+from sparring.league import evaluate, play_one
 from tests import hex
 
 
@@ -30,7 +31,21 @@ def test_the_interval_is_wilsons(rate, matches, expected):
     assert wilson_interval(rate, matches) == pytest.approx(expected, abs=1e-3)
 
 
-def test_a_name_that_is_no_player_is_refused_with_the_names_there_are():
-    entrant = Entrant.parse("grandmaster")
-    with pytest.raises(InputError, match="unknown player 'grandmaster'; hex has: random, path"):
-        entrant.seat(hex.GAME, hex.spec(), matches=1, device=None, temperature=1, seed=0)
+def test_scores_add_up():
+    total = Score(1, 2, 3, failed=1, decisions_per_match=10.0) + Score(4, 0, 0, decisions_per_match=20.0)
+    assert total == Score(5, 2, 3, failed=1, decisions_per_match=14.0)
+    assert total.win_rate == pytest.approx(0.6)
+
+
+def test_players_of_any_kind_are_evaluated_by_name_or_as_they_are():
+    score = sparring.evaluate("path", RandomPlayer(0), game="hex", settings={"size": 4}, matches=40)
+    assert score.matches == 40
+    assert score.win_rate > 0.9
+    again = sparring.evaluate("path", RandomPlayer(0), game="hex", settings={"size": 4}, matches=40)
+    assert again == score
+
+
+def test_one_match_gives_the_outcome_by_seat():
+    path = hex.GAME.players["path"](hex.settings(5), 0)
+    assert play_one([path, RandomPlayer(0)], hex.arena(size=5, matches=1)) == [1.0, -1.0]
+    assert play_one([RandomPlayer(0), path], hex.arena(size=5, matches=1)) == [-1.0, 1.0]

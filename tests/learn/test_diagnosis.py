@@ -1,7 +1,7 @@
-"""Diagnosis: calibration by hand, ratings in the background, what to lower when memory runs out, whose NaN it is."""
+"""Diagnosis: calibration by hand, ratings in the background, what to lower when memory runs out."""
 
-import dataclasses
 import json
+from dataclasses import replace
 from time import monotonic
 
 import numpy as np
@@ -10,21 +10,18 @@ import torch
 
 from sparring.core import RunError
 from sparring.learn.diagnosis import value_calibration
-from sparring.learn.learner import NotFinite
-from sparring.learn.magnet import Magnet, MagnetSettings
-from sparring.learn.ppo import Ppo, PpoSettings
-from sparring.learn.rnad import Rnad, RnadSettings
 from sparring.policy.checkpoint import load_checkpoint
 from sparring.training.config import validate_config
 from sparring.training.limits import lower_if_too_large
+from sparring.training.loop import train
+from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
-from sparring.training.training import train
 from tests import poker
 
 TINY = {
     "game": "kuhn",
     "network": {"width": 8},
-    "learner": {"kind": "ppo", "rows": 64, "batch": 64, "epochs": 1},
+    "learner": {"kind": "ppo", "batch_size": 64, "minibatch_size": 64, "epochs": 1},
     "decisions": 700,
     "matches": 16,
     "threads": 1,
@@ -34,14 +31,13 @@ TINY = {
 
 def rows_like(value, reward):
     """Episodes of one row each."""
-    episodes = poker.collect(len(value), name="kuhn")
     count = len(value)
-    return dataclasses.replace(
+    episodes = poker.collect(2 * count, name="kuhn", matches=count)
+    headers, steps = episodes.headers.take(slice(count)), episodes.steps.take(slice(count))
+    return replace(
         episodes,
-        lengths=np.ones(count, np.int32),
-        last_value=np.zeros(count, np.float32),
-        value=np.array(value, np.float32),
-        reward=np.array(reward, np.float32),
+        headers=replace(headers, lengths=np.ones(count, np.int32), last_value=np.zeros(count, np.float32)),
+        steps=replace(steps, value=np.array(value, np.float32), reward=np.array(reward, np.float32)),
     )
 
 
@@ -58,12 +54,21 @@ def test_errors_that_cancel_over_all_rows_still_count_in_their_groups():
     assert found == pytest.approx({"value_bias": 0.0, "calibration_error": 1.0})
 
 
-def test_every_update_logs_calibration_and_policy_age(tmp_path):
+def test_every_update_logs_calibration_and_policy_lag(tmp_path):
     config, game = validate_config({**TINY, "decisions": 60, "evaluation": {"every": 0, "matches": 10}}, where="test")
     train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
-    line = json.loads((tmp_path / "r" / "metrics.jsonl").read_text().splitlines()[-1])
-    wanted = {"entropy", "kl", "clip_fraction", "explained_variance", "gradient_norm", "decisions_per_second"}
-    wanted |= {"value_bias", "calibration_error", "policy_age", "share/learn", "share/forward"}
+    line = json.loads((tmp_path / "r" / "metrics.jsonl").read_text().splitlines()[0])
+    loss = {
+        "entropy",
+        "approx_kl",
+        "clip_fraction",
+        "explained_variance",
+        "grad_norm",
+        "value_bias",
+        "calibration_error",
+    }
+    wanted = {f"loss/{name}" for name in loss}
+    wanted |= {"play/decisions_per_second", "play/policy_lag", "time/learn", "time/forward"}
     assert wanted <= set(line)
 
 
@@ -72,12 +77,13 @@ def test_a_rating_in_the_background_is_logged_later_with_the_update_it_is_of(tmp
     config, game = validate_config({**TINY, "evaluation": evaluation}, where="test")
     train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
     lines = [json.loads(line) for line in (tmp_path / "r" / "metrics.jsonl").read_text().splitlines()]
-    rated = [line for line in lines if "win_rate/random" in line]
+    rated = [line for line in lines if "rating/win_rate/random" in line]
     assert len(rated) >= 2
     for line in rated:
-        assert line["rated_update"] % 2 == 0
-        assert line["update"] >= line["rated_update"]
-        assert 0 <= line["win_rate/random"] <= 1
+        assert line["rating/update"] % 2 == 0 or line is rated[-1]
+        assert line["update"] >= line["rating/update"]
+        assert 0 <= line["rating/win_rate/random"] <= 1
+    assert rated[-1]["rating/update"] == lines[-1]["update"], "the last policy is rated too"
     assert load_checkpoint(tmp_path / "r" / "best").about["win_rates"]
 
 
@@ -92,13 +98,15 @@ def test_what_the_background_rates_does_not_change_while_training_goes_on(tmp_pa
         def save_best(self, checkpoint):
             saved.append({name: weight.clone() for name, weight in checkpoint.weights.items()})
 
+    ratings = Ratings(run.rater, Folder(), run.stages)
     try:
         run.advance()
         then = {name: weight.clone() for name, weight in run.algorithm.learner.policy.state_dict().items()}
-        run.judge(Folder())
+        ratings.after_update(run.checkpoint(), None)
         run.advance()
-        run.judge(Folder(), last=True)
+        next(ratings.finish(run.checkpoint(), None))
     finally:
+        ratings.close()
         run.close()
     for name, weight in saved[0].items():
         assert torch.equal(weight, then[name])
@@ -107,8 +115,10 @@ def test_what_the_background_rates_does_not_change_while_training_goes_on(tmp_pa
 def test_ending_a_run_does_not_wait_for_a_rating_under_way(tmp_path):
     run = poker.training(**{**TINY, "evaluation": {"every": 1, "matches": 5_000_000, "background": True}})
     run.advance()
-    run.judge(RunFolder(tmp_path))
+    ratings = Ratings(run.rater, RunFolder(tmp_path), run.stages)
+    ratings.after_update(run.checkpoint(), None)
     began = monotonic()
+    ratings.close()
     run.close()
     assert monotonic() - began < 30
 
@@ -128,42 +138,15 @@ def test_out_of_memory_names_the_setting_to_lower(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(run.algorithm.learner, "update", fails)
-    with pytest.raises(RunError, match=r"out of memory while learning: lower learner.batch or the size of the network"):
+    with pytest.raises(
+        RunError, match=r"out of memory while learning: lower learner.minibatch_size or the size of the network"
+    ):
         run.advance()
     monkeypatch.setattr(run.collector, "collect", fails)
-    with pytest.raises(RunError, match=r"out of memory while playing: lower matches or learner.rows"):
+    with pytest.raises(RunError, match=r"out of memory while playing: lower matches or learner.batch_size"):
         run.advance()
 
 
 def test_other_errors_are_left_as_they_are():
     with pytest.raises(RuntimeError, match="shapes"), lower_if_too_large("learning", "batch"):
         raise RuntimeError("shapes cannot be multiplied")
-
-
-def learner_of(kind, network):
-    if kind == "ppo":
-        return Ppo(network, PpoSettings(), device=poker.CPU, seed=0)
-    if kind == "magnet":
-        return Magnet(network, MagnetSettings(), device=poker.CPU, seed=0)
-    return Rnad(network, RnadSettings(), device=poker.CPU)
-
-
-@pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad"])
-def test_a_nan_in_an_observation_is_named_and_changes_nothing(kind):
-    episodes, network = poker.collect(100), poker.policy()
-    episodes.steps.observation["state"][7, 0] = np.nan
-    before = {name: weight.clone() for name, weight in network.state_dict().items()}
-    with pytest.raises(NotFinite, match="observation.state is not finite") as caught:
-        learner_of(kind, network).update(episodes, progress=0)
-    assert caught.value.batch["observation.state"].isnan().any()
-    assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
-
-
-@pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad"])
-def test_a_nan_in_a_gradient_is_named_by_its_weight_and_changes_nothing(kind):
-    episodes, network = poker.collect(100), poker.policy()
-    before = {name: weight.clone() for name, weight in network.state_dict().items()}
-    network.head.value[0].weight.register_hook(lambda gradient: gradient * float("nan"))
-    with pytest.raises(NotFinite, match=r"gradient of head.value.0.weight is not finite"):
-        learner_of(kind, network).update(episodes, progress=0)
-    assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())

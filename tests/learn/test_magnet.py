@@ -3,40 +3,40 @@
 import numpy as np
 import torch
 
-from sparring.learn.magnet import Magnet, MagnetSettings, mean_divergence
-from sparring.learn.ppo import PpoSettings
+from sparring.learn.magnet import Magnet, MagnetSettings, kl_divergence
+from sparring.learn.ppo import Ppo, PpoSettings
 from tests import poker
 from tests.poker import CPU
 
 PPO = PpoSettings(
     epochs=1,
     learning_rate=3e-3,
-    entropy_weight=0.0,
-    value_weight=0.0,
-    schedule="constant",
-    stop_kl=100.0,
-    clip_norm=100.0,
+    entropy_coef=0.0,
+    value_coef=0.0,
+    lr_schedule="constant",
+    target_kl=100.0,
+    max_grad_norm=100.0,
 )
 
 
-def test_the_penalty_is_the_mean_divergence_to_the_references():
+def test_the_penalty_is_the_kl_divergence_to_the_references():
     """From (0.5, 0.5) to (0.25, 0.75) and to (0.8, 0.2): the mean of both divergences."""
     now = torch.tensor([0.5, 0.5]).log()
     references = torch.tensor([[0.25, 0.75], [0.8, 0.2]]).log()
     each = [(now.exp() * (now - reference)).sum().item() for reference in references]
-    found = mean_divergence(now, references.mean(dim=0), torch.tensor([True, True]))
+    found = kl_divergence(now, references.mean(dim=0), torch.tensor([True, True]))
     np.testing.assert_allclose(found, np.mean(each), rtol=1e-6)
 
 
 def test_an_illegal_action_costs_nothing():
     legal = torch.tensor([True, True, False])
     log_probs, anchor = torch.tensor([-0.7, -0.7, -1e9]), torch.tensor([-0.5, -0.9, -1e9 + 64])
-    assert abs(mean_divergence(log_probs, anchor, legal).item()) < 0.01
+    assert abs(kl_divergence(log_probs, anchor, legal).item()) < 0.01
 
 
 def test_the_penalty_alone_moves_the_policy_head_towards_the_reference_and_not_the_value_head():
     network = poker.policy("kuhn")
-    learner = Magnet(network, MagnetSettings(weight=1.0, ppo=PPO), device=CPU, seed=0)
+    learner = Magnet(network, MagnetSettings(kl_coef=1.0, ppo=PPO), device=CPU, seed=0)
     learner.references[0].load_state_dict(poker.policy("kuhn", seed=7).state_dict())
     value = network.head.value[0].weight.clone()
     penalties = []
@@ -52,13 +52,11 @@ def test_the_penalty_alone_moves_the_policy_head_towards_the_reference_and_not_t
     assert torch.equal(network.head.value[0].weight, value)
 
 
-def test_without_weight_it_is_ppo():
-    from sparring.learn.ppo import Ppo
-
+def test_without_the_penalty_it_is_ppo():
     plain, magnet = poker.policy(), poker.policy()
     episodes = poker.collect(300)
     Ppo(plain, PPO, device=CPU, seed=0).update(episodes, progress=0)
-    Magnet(magnet, MagnetSettings(weight=0.0, ppo=PPO), device=CPU, seed=0).update(episodes, progress=0)
+    Magnet(magnet, MagnetSettings(kl_coef=0.0, ppo=PPO), device=CPU, seed=0).update(episodes, progress=0)
     for name, weight in plain.state_dict().items():
         torch.testing.assert_close(weight, magnet.state_dict()[name])
 
@@ -93,10 +91,10 @@ def test_the_training_loop_runs_it_with_memory():
     run = poker.training(
         game="leduc",
         network={"width": 16, "memory": "lstm"},
-        learner={"kind": "magnet", "period": 1, "ppo": {"rows": 200, "batch": 100, "segment": 2}},
+        learner={"kind": "magnet", "period": 1, "ppo": {"batch_size": 200, "minibatch_size": 100, "segment_length": 2}},
         matches=16,
     )
     for _ in range(3):
         values = run.advance()
-    assert values["references"] == 2
-    assert values["penalty"] > 0
+    assert values["loss/references"] == 2
+    assert values["loss/penalty"] > 0

@@ -5,19 +5,19 @@ import numpy as np
 from sparring.learn.returns import generalised_advantages
 
 
-def advantages(reward, value, lengths, last, discount, trace):
+def advantages(reward, value, lengths, last, gamma, gae_lambda):
     return generalised_advantages(
         np.array(reward, np.float32),
         np.array(value, np.float32),
         np.array(lengths, np.int32),
         np.array(last, np.float32),
-        discount,
-        trace,
+        gamma,
+        gae_lambda,
     )
 
 
 def test_one_finished_episode_by_hand():
-    """Surprises 0.4 - 0.5 = ..., worked backwards with discount 0.9 and trace 0.5.
+    """TD errors, worked backwards with gamma 0.9 and lambda 0.5.
 
     row 2: 1 - 0.3                          =  0.7
     row 1: 0 + 0.9 * 0.3 - 0.4 = -0.13;  -0.13 + 0.45 * 0.7    =  0.185
@@ -28,7 +28,7 @@ def test_one_finished_episode_by_hand():
     np.testing.assert_allclose(target, [0.44325, 0.585, 1.0], rtol=1e-5)
 
 
-def test_a_cut_episode_is_valued_by_what_comes_after_it():
+def test_a_truncated_episode_is_valued_by_what_comes_after_it():
     """0.5 + 0.9 * 2.0 - 0.3 = 2.0."""
     advantage, _ = advantages([0.5], [0.3], [1], [2.0], 0.9, 0.5)
     np.testing.assert_allclose(advantage, [2.0], rtol=1e-6)
@@ -41,6 +41,6 @@ def test_episodes_do_not_leak_into_each_other():
     np.testing.assert_allclose(together, np.concatenate([one, other]), rtol=1e-6)
 
 
-def test_with_full_trace_the_target_is_the_plain_return():
+def test_with_lambda_1_the_target_is_the_plain_return():
     _, target = advantages([1, 2, 3], [9, 9, 9], [3], [0], 1.0, 1.0)
     np.testing.assert_allclose(target, [6, 5, 3], rtol=1e-6)

@@ -11,8 +11,8 @@ from sparring.policy.checkpoint import load_checkpoint
 from sparring.policy.network import load_factory
 from sparring.serving.models import ModelSource
 from sparring.training.config import load_config
+from sparring.training.loop import train
 from sparring.training.run import RunFolder
-from sparring.training.training import train
 
 OWN = """
 import torch
@@ -49,7 +49,14 @@ def own_code(tmp_path, monkeypatch):
 
 
 SMALL = [
-    *("settings.size=3", "decisions=600", "matches=16", "learner.rows=200", "learner.batch=100", "threads=1"),
+    *(
+        "settings.size=3",
+        "decisions=600",
+        "matches=16",
+        "learner.batch_size=200",
+        "learner.minibatch_size=100",
+        "threads=1",
+    ),
     *("evaluation.matches=10", "evaluation.opponents=[random]", "backend=torch"),
 ]
 

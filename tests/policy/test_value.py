@@ -55,11 +55,10 @@ def test_step_and_unroll_agree(memory, value):
     policy = poker.policy(memory=memory, value=value)
     rng = np.random.default_rng(0)
     observation = torch.from_numpy(rng.random((5, 7, 26), np.float32))
-    legal, first = torch.ones(5, 7, 3) > 0, torch.from_numpy(rng.random((5, 7)) < 0.3)
-    whole = policy.unroll({"state": observation}, legal, first, policy.initial_memory(7))
+    legal = torch.ones(5, 7, 3) > 0
+    whole = policy.unroll({"state": observation}, legal, policy.initial_memory(7))
     state = policy.initial_memory(7)
     for step in range(5):
-        state = {name: part * ~first[step][:, None] for name, part in state.items()}
         output = policy.step({"state": observation[step]}, legal[step], state)
         state = output.memory
         torch.testing.assert_close(output.logits, whole.logits[step])

@@ -7,7 +7,7 @@ from sparring.league import Entrant, evaluate
 from sparring.serving import RemotePlayer
 from sparring.serving.models import ModelSource
 from tests import hex
-from tests.serving.support import CPU, SETTINGS, SPEC, running
+from tests.serving.support import SETTINGS, SPEC, running
 
 OWN = '''
 from torch import nn
@@ -59,6 +59,6 @@ def test_a_factory_that_is_not_there_is_one_clear_line(own_code, text):
 
 
 def test_a_factory_can_be_evaluated_like_any_player(own_code):
-    player = Entrant.parse("my_agents:build").seat(hex.GAME, SPEC, matches=4, device=CPU, temperature=1.0, seed=0)
+    player = Entrant.parse("my_agents:build").seat(hex.GAME, SPEC, matches=4, seed=0)
     arena = hex.GAME.arena(SETTINGS, matches=4, seed=0)
     assert evaluate(player, RandomPlayer(1), arena, matches=8).matches == 8

@@ -83,7 +83,13 @@ class Scenario:
 
 
 OVERRIDES = [
-    *("settings.size=3", "network.channels=8", "network.blocks=1", "learner.rows=48", "learner.batch=32"),
+    *(
+        "settings.size=3",
+        "network.channels=8",
+        "network.blocks=1",
+        "learner.batch_size=48",
+        "learner.minibatch_size=32",
+    ),
     *("learner.epochs=1", "decisions=190", "matches=8", "threads=1", "backend=torch", "checkpoint.every=1"),
     *("checkpoint.keep=2", "evaluation.every=2", "evaluation.matches=4", "evaluation.opponents=[random]"),
 ]

@@ -1,4 +1,4 @@
-"""Overlapped collection: it plays while the learner works, ages stay bounded, and it saves and stops cleanly."""
+"""Overlapped collection: it plays while the learner works, the lag stays bounded, and it saves and stops cleanly."""
 
 import threading
 
@@ -8,16 +8,16 @@ import pytest
 from sparring.core import RunError
 from sparring.policy.checkpoint import load_checkpoint
 from sparring.training.config import validate_config
-from sparring.training.overlap import young
+from sparring.training.loop import train
 from sparring.training.run import RunFolder
-from sparring.training.training import train
+from sparring.training.self_play import recent
 from tests import poker
 
 CONFIG = {
     "game": "rps",
     "settings": {"wins": [1.0, 2.0, 3.0]},
     "network": {"width": 8, "layers": 1},
-    "learner": {"kind": "ppo", "rows": 256, "batch": 256, "epochs": 1, "learning_rate": 0.01},
+    "learner": {"kind": "ppo", "batch_size": 256, "minibatch_size": 256, "epochs": 1, "learning_rate": 0.01},
     "matches": 32,
     "overlap": True,
 }
@@ -28,11 +28,10 @@ def test_playing_and_learning_happen_at_the_same_time():
     run = poker.training(**CONFIG)
     playing, real = threading.Event(), run.collector.collect
     learner, update = run.algorithm.learner, run.algorithm.learner.update
-    threads = set()
 
     def collect(rows):
-        threads.add(threading.current_thread())
-        playing.set()
+        if threading.current_thread() is not threading.main_thread():
+            playing.set()
         return real(rows)
 
     def learn(episodes, *, progress):
@@ -44,11 +43,10 @@ def test_playing_and_learning_happen_at_the_same_time():
     for _ in range(3):
         run.advance()
     run.close()
-    assert threading.current_thread() not in threads
 
 
-def test_ages_stay_within_the_bound_and_what_is_older_is_dropped_and_counted():
-    run = poker.training(**{**CONFIG, "matches": 256, "game": "leduc", "settings": {}}, most_age=3)
+def test_the_lag_stays_within_the_bound_and_what_is_older_is_dropped_and_counted():
+    run = poker.training(**{**CONFIG, "matches": 256, "game": "leduc", "settings": {}}, max_policy_lag=3)
     seen, update = [], run.algorithm.learner.update
 
     def learn(episodes, *, progress):
@@ -56,25 +54,25 @@ def test_ages_stay_within_the_bound_and_what_is_older_is_dropped_and_counted():
         return update(episodes, progress=progress)
 
     run.algorithm.learner.update = learn
-    values = [run.advance() for _ in range(25)]
+    metrics = [run.advance() for _ in range(25)]
     run.close()
-    ages = np.concatenate(seen)
-    assert ages.min() >= 0
-    assert 0 < ages.max() <= 3
-    assert sum(value["too_old"] for value in values) > 0
-    assert max(value["policy_age"] for value in values) <= 3
+    lags = np.concatenate(seen)
+    assert lags.min() >= 0
+    assert 0 < lags.max() <= 3
+    assert sum(values["play/dropped"] for values in metrics) > 0
+    assert max(values["play/policy_lag"] for values in metrics) <= 3
 
 
 def test_a_match_is_kept_or_dropped_with_all_its_seats():
     episodes = poker.collect(200)
     episodes.headers.version[:] = 10
     episodes.headers.version[3] = 1
-    kept = young(episodes, version=12, most_age=5)
+    kept = recent(episodes, version=12, max_policy_lag=5)
     assert len(kept) == len(episodes) - 2
     assert episodes.headers.serial[3] not in kept.headers.serial
-    assert young(episodes, version=12, most_age=11) is episodes
-    with pytest.raises(RunError, match="every episode was begun more than most_age = 1 updates ago"):
-        young(episodes, version=12, most_age=1)
+    assert recent(episodes, version=12, max_policy_lag=11) is episodes
+    with pytest.raises(RunError, match="every episode began more than max_policy_lag = 1 updates ago"):
+        recent(episodes, version=12, max_policy_lag=1)
 
 
 def test_an_overlapped_run_saves_resumes_and_ends(tmp_path):

@@ -14,7 +14,14 @@ from sparring.core import InputError
 from sparring.training.config import load_config
 from sparring.training.run import ResumeState, RunFolder
 
-SMALL = ["settings.size=3", "network.channels=8", "network.blocks=1", "learner.rows=256", "matches=16", "threads=1"]
+SMALL = [
+    "settings.size=3",
+    "network.channels=8",
+    "network.blocks=1",
+    "learner.batch_size=256",
+    "matches=16",
+    "threads=1",
+]
 SMALL += ["backend=torch", "evaluation.every=0", "checkpoint.every=1000000"]
 ENDLESS = [*SMALL, "decisions=100_000_000"]
 

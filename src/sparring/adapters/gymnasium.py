@@ -2,13 +2,16 @@
 
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.adapters.match import Ended, SingleMatch, observation_row
 from sparring.adapters.spaces import observation_space
-from sparring.core import InputError, Player, built_in
+from sparring.core import InputError, Player, optional
+from sparring.league import Entrant, Seating, Style
+
+with optional("MatchEnv", extra="adapters"):
+    import gymnasium
 
 
 class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
@@ -16,21 +19,32 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
 
     Args:
         game: an installed game.
-        opponent: a built-in player's name, or any `Player`.
+        opponent: who plays the other seats: whatever `sparring evaluate` can name (a built-in player, a run or
+            checkpoint folder, shipped weights, ...), or any `Player`.
         seat: your seat.
         seed: of the arena and the opponent.
-        settings: the game's own options.
+        style: how an opponent that is a network plays.
+        settings: the game's own options; those left out are the opponent's, if it is a checkpoint.
     """
 
     def __init__(
-        self, game: str, *, opponent: str | Player = "random", seat: int = 0, seed: int = 0, **settings: Any
+        self,
+        game: str,
+        *,
+        opponent: str | Player = "random",
+        seat: int = 0,
+        seed: int = 0,
+        style: Style | None = None,
+        **settings: Any,
     ) -> None:
-        self._match = SingleMatch(game, settings, seed=seed)
+        seating = Seating.of(opponent, game=game, settings=settings)
+        self._match = SingleMatch(seating.game, seating.settings, seed=seed)
         spec = self._match.spec
         if not 0 <= seat < spec.seats:
             raise InputError(f"seat = {seat}: {game} has seats 0 to {spec.seats - 1}")
         self._seat = seat
-        self._opponent = opponent
+        self._style = style
+        self._opponent: Entrant = seating.entrants[0]
         self._seat_opponent(seed)
         self.observation_space = observation_space(spec)
         self.action_space = gymnasium.spaces.Discrete(spec.actions)
@@ -66,12 +80,9 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
         self._match.close()
 
     def _seat_opponent(self, seed: int) -> None:
-        """A built-in opponent starts anew from `seed`; a player that was given stays as it is."""
-        opponent = self._opponent
-        if isinstance(opponent, str):
-            self._player: Player = built_in(self._match.game, self._match.spec, opponent, seed=seed)
-        else:
-            self._player = opponent
+        """A named opponent starts anew from `seed`; a player that was given stays as it is."""
+        match = self._match
+        self._player = self._opponent.seat(match.game, match.spec, matches=1, seed=seed, style=self._style)
 
     def _info(self) -> dict[str, Any]:
         return {"action_mask": self._legal.astype(np.int8)}

@@ -4,15 +4,13 @@ An arena starts the next match by itself; the outside worlds want to say when. A
 of one match, keeps the rows that wait for an answer, and stops at each end until it is asked to go on.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, Decisions, Game, GameSpec, Results, RunError, load_game
-from sparring.core.settings import convert
+from sparring.core import Array, Decisions, Game, GameSpec, Results, RunError
 
 
 @dataclass(frozen=True)
@@ -26,10 +24,10 @@ class Ended:
 class SingleMatch:
     """One match at a time, with the rows that wait in `waiting`."""
 
-    def __init__(self, game: str, settings: Mapping[str, Any], *, seed: int) -> None:
-        self.game: Game = load_game(game)
-        self._settings: Any = convert(settings, self.game.settings, where=game)
-        self.spec: GameSpec = self.game.spec(self._settings)
+    def __init__(self, game: Game, settings: Any, *, seed: int) -> None:
+        self.game = game
+        self.spec: GameSpec = game.spec(settings)
+        self._settings = settings
         self._seed = seed
         self._arena = self.game.arena(self._settings, matches=1, seed=seed)
         self._fresh = True

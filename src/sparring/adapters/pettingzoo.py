@@ -2,12 +2,16 @@
 
 from typing import Any
 
-import gymnasium
 import numpy as np
-from pettingzoo import AECEnv
 
 from sparring.adapters.match import SingleMatch, observation_row
 from sparring.adapters.spaces import observation_space
+from sparring.core import load_game, optional
+from sparring.core.settings import convert
+
+with optional("MatchAec", extra="adapters"):
+    import gymnasium
+    from pettingzoo import AECEnv
 
 
 class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # PettingZoo is untyped
@@ -23,7 +27,8 @@ class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # Petti
 
     def __init__(self, game: str, *, seed: int = 0, **settings: Any) -> None:
         super().__init__()
-        self._match = SingleMatch(game, settings, seed=seed)
+        plugin = load_game(game)
+        self._match = SingleMatch(plugin, convert(settings, plugin.settings, where=game), seed=seed)
         spec = self._match.spec
         self.metadata = {**self.metadata, "name": f"sparring_{game}"}
         self.render_mode = None

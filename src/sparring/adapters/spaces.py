@@ -1,9 +1,11 @@
 """Observation spaces in Gymnasium's terms."""
 
-import gymnasium
 import numpy as np
 
-from sparring.core import GameSpec
+from sparring.core import GameSpec, optional
+
+with optional("an observation space", extra="adapters"):
+    import gymnasium
 
 
 def observation_space(spec: GameSpec) -> gymnasium.spaces.Dict:

@@ -8,28 +8,34 @@ in process     one process does everything
 Each way plays the model against random moves and keeps the episodes, so that win rates and formats can be compared.
 """
 
+import json
 import os
 import resource
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
 from math import ceil
 from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import torch
 
-from sparring.core import Arena, Game, Player, RandomPlayer, RunError, wilson_interval
-from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.policy.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from sparring.core import Game, RandomPlayer, RunError, Score, load_game, wilson_interval
+from sparring.core.files import write_file
+from sparring.core.settings import convert
+from sparring.inference import Device, NetworkPlayer
+from sparring.league import Seating
+from sparring.league.serve import model_source
+from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.rollout import WorkerArena
 from sparring.rollout.selfplay import play_into_store
 from sparring.rollout.store import EpisodeStore, shards
-from sparring.serving import RemotePlayer, server_status
-from sparring.serving.models import ModelSource
+from sparring.serving import server_status
 from sparring.serving.server import PolicyServer, ServerSettings
 
 MODEL, OPPONENT = "model", "random"
@@ -40,9 +46,11 @@ WAYS = ("baseline", "server", "shared memory", "in process")
 class Bench:
     """What is played, and how much of it."""
 
-    game: Game
-    settings: Any
-    checkpoint: Path
+    game: str
+    settings: Mapping[str, Any]
+    """Laid over those of the model."""
+    model: str | None
+    """A network by name (see `league.entrants`); None plays an untrained one."""
     matches: int
     workers: int
     parallel: int
@@ -60,27 +68,21 @@ class _Share:
     number: int
     matches: int
     parallel: int
-    server: str
+    player: str
+    """The model by name, in this process or on the server."""
     folder: Path
-
-
-def fresh_checkpoint(game: Game, settings: Any, folder: Path, *, seed: int) -> Path:
-    """An untrained network, for machines without a trained one."""
-    torch.manual_seed(seed)
-    spec = game.spec(settings)
-    policy = game.policy(spec, game.network())
-    save_checkpoint(
-        folder, Checkpoint(spec=spec, network={}, version=0, weights=policy.state_dict(), about={"untrained": True})
-    )
-    return folder
 
 
 def run_bench(bench: Bench, *, say: Callable[[str], None]) -> dict[str, Any]:
     """Plays all ways; the result is JSON-ready. Raises `RunError` if a process fails."""
-    _preflight(bench, say)
     ways: dict[str, dict[str, Any]] = {}
     schemas = {}
     with tempfile.TemporaryDirectory(prefix="sparring-bench-") as folder:
+        if bench.model is None:
+            game = load_game(bench.game)
+            bench = replace(bench, model=str(_untrained(game, bench.settings, Path(folder) / "model", bench.seed)))
+        seating = _preflight(bench, say)
+        bench = replace(bench, settings=msgspec.to_builtins(seating.settings))
         for way in WAYS:
             ways[way] = _run_way(bench, way, Path(folder) / way.replace(" ", "-"))
             schemas[way] = _schemas(Path(folder) / way.replace(" ", "-"))
@@ -96,8 +98,8 @@ def run_bench(bench: Bench, *, say: Callable[[str], None]) -> dict[str, Any]:
     wide = [wilson_interval(way["win_rate"], way["matches"], confidence=0.99) for way in ways.values()]
     low, high = max(one[0] for one in wide), min(one[1] for one in wide)
     return {
-        "game": bench.game.name,
-        "settings": dict(bench.game.spec(bench.settings).settings),
+        "game": bench.game,
+        "settings": dict(seating.spec.settings),
         "matches": bench.matches,
         "workers": bench.workers,
         "cpus": os.cpu_count(),
@@ -110,32 +112,53 @@ def run_bench(bench: Bench, *, say: Callable[[str], None]) -> dict[str, Any]:
     }
 
 
-def _preflight(bench: Bench, say: Callable[[str], None]) -> None:
+def save_results(path: Path, result: Mapping[str, Any]) -> None:
+    """Writes the result as JSON."""
+    write_file(path, (json.dumps(result, indent=2) + "\n").encode())
+
+
+def raise_failed(result: Mapping[str, Any]) -> None:
+    """Raises `RunError` if one of the result's checks failed."""
+    failed = [check for check, passed in result["checks"].items() if not passed]
+    if failed:
+        raise RunError(f"bench: a check failed: {', '.join(failed)}")
+
+
+def _untrained(game: Game, settings: Mapping[str, Any], folder: Path, seed: int) -> Path:
+    """An untrained network, for machines without a trained one."""
+    torch.manual_seed(seed)
+    spec = game.spec(convert(settings, game.settings, where=f"{game.name} settings"))
+    weights = game.policy(spec, game.network()).state_dict()
+    save_checkpoint(folder, Checkpoint(spec=spec, network={}, version=0, weights=weights, about={"untrained": True}))
+    return folder
+
+
+def _preflight(bench: Bench, say: Callable[[str], None]) -> Seating:
     """Finds what would stop the benchmark before it has cost minutes."""
-    spec = bench.game.spec(bench.settings)
-    load_checkpoint(bench.checkpoint).policy(spec)
-    arena = bench.game.arena(bench.settings, matches=1, seed=bench.seed)
-    try:
+    assert bench.model is not None
+    seating = Seating.of(bench.model, game=bench.game, settings=bench.settings, networks=True)
+    with seating.seated(matches=1, seed=bench.seed) as (_, arena):
         arena.wait()
-    finally:
-        arena.close()
-    say(f"{spec.game} {dict(spec.settings)}: arena and model are there; {bench.matches} matches, {len(WAYS)} ways")
+    about = f"{bench.game} {dict(seating.spec.settings)}"
+    say(f"{about}: arena and model are there; {bench.matches} matches, {len(WAYS)} ways")
+    return seating
 
 
 def _run_way(bench: Bench, way: str, folder: Path) -> dict[str, Any]:
     processes = bench.workers if way in ("baseline", "server") else 1
     context = get_context("spawn")
-    address, stop_server = "", None
+    address, player, stop_server = "", str(bench.model), None
     if way == "server":
         stop_server, theirs = context.Pipe()
         server = context.Process(target=_serve, args=(bench, theirs), daemon=True)
         server.start()
         address = stop_server.recv()
+        player = f"{address}/{MODEL}"
     started = []
     for number in range(processes):
         matches = bench.matches * (number + 1) // processes - bench.matches * number // processes
         parallel = 1 if way == "baseline" else ceil(bench.parallel / processes)
-        share = _Share(way, number, matches, min(parallel, max(1, matches)), address, folder / str(number))
+        share = _Share(way, number, matches, min(parallel, max(1, matches)), player, folder / str(number))
         line, theirs = context.Pipe()
         process = context.Process(target=_play_share, args=(bench, share, theirs))
         process.start()
@@ -160,17 +183,15 @@ def _run_way(bench: Bench, way: str, folder: Path) -> dict[str, Any]:
             line.close()
             process.join(10)
             process.kill()
-    played = sum(part["matches"] for part in parts)
-    points = sum(part["points"] for part in parts)
-    rate = points / max(1, played)
+    score: Score = reduce(Score.__add__, (part["score"] for part in parts))
     result: dict[str, Any] = {
-        "matches": played,
+        "matches": score.matches,
         "seconds": seconds,
-        "matches_per_hour": 3600 * played / seconds,
+        "matches_per_hour": 3600 * score.matches / seconds,
         "decisions_per_second": sum(part["decisions"] for part in parts) / seconds,
-        "win_rate": rate,
-        "interval": list(wilson_interval(rate, played)),
-        "failed_matches": sum(part["failed"] for part in parts),
+        "win_rate": score.win_rate,
+        "interval": list(score.interval),
+        "failed_matches": score.failed,
         "mean_batch": sum(p["rows"] for p in parts) / max(1, sum(p["forwards"] for p in parts)),
         "cpu_seconds": sum(part["cpu_seconds"] for part in parts),
         "peak_memory_mb": sum(part["memory_mb"] for part in parts),
@@ -184,7 +205,7 @@ def _run_way(bench: Bench, way: str, folder: Path) -> dict[str, Any]:
 def _serve(bench: Bench, line: Any) -> None:
     torch.set_num_threads(1)
     server = PolicyServer(
-        [ModelSource.from_checkpoint(MODEL, bench.checkpoint)],
+        [model_source(f"{MODEL}={bench.model}", game=bench.game, settings=bench.settings)],
         device=Device.pick(),
         settings=ServerSettings(batch_size=bench.batch_size, timeout=bench.timeout),
         port=0,
@@ -198,29 +219,16 @@ def _serve(bench: Bench, line: Any) -> None:
 def _play_share(bench: Bench, share: _Share, line: Any) -> None:
     """One process of a way: says ready, plays its share when told, tells what came of it."""
     torch.set_num_threads(1)
-    spec = bench.game.spec(bench.settings)
     seed = bench.seed + 1_000_003 * share.number
-    engine: InferenceEngine | None = None
-    player: Player
-    if share.way == "server":
-        player = RemotePlayer(share.server, MODEL, spec, matches=share.parallel, seed=seed)
-    else:
-        engine = InferenceEngine(spec, slots=share.parallel * spec.seats, device=Device.pick(), seed=seed)
-        engine.add(MODEL, load_checkpoint(bench.checkpoint).policy(spec))
-        player = NetworkPlayer(engine, MODEL)
-    arena: Arena
-    if share.way == "shared memory":
-        count = min(bench.workers, os.cpu_count() or 1)
-        workers = WorkerArena(bench.game, bench.settings, matches=share.parallel, seed=seed, workers=count)
-        workers.start()
-        arena = workers
-    else:
-        arena = bench.game.arena(bench.settings, matches=share.parallel, seed=seed)
-    try:
+    workers = min(bench.workers, os.cpu_count() or 1) if share.way == "shared memory" else 0
+    seating = Seating.of(share.player, game=bench.game, settings=bench.settings)
+    with seating.seated(matches=share.parallel, seed=seed, workers=workers) as ((player,), arena):
+        if isinstance(arena, WorkerArena):
+            arena.start()
         line.send("ready")
         line.recv()
         played = play_into_store(
-            EpisodeStore(share.folder, spec),
+            EpisodeStore(share.folder, seating.spec),
             arena,
             {MODEL: player, OPPONENT: RandomPlayer(seed + 1)},
             matches=share.matches,
@@ -229,21 +237,18 @@ def _play_share(bench: Bench, share: _Share, line: Any) -> None:
             stop=lambda: False,
             progress=lambda done: None,
         )
+        counters = player.engine.counters if isinstance(player, NetworkPlayer) else None
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         line.send(
             {
-                "matches": played.matches,
-                "points": played.wins + 0.5 * played.draws,
+                "score": played.score,
                 "decisions": played.counters.decisions,
-                "failed": played.counters.failed,
-                "rows": engine.counters.rows if engine else 0,
-                "forwards": engine.counters.forwards if engine else 0,
+                "rows": counters.rows if counters else 0,
+                "forwards": counters.forwards if counters else 0,
                 "cpu_seconds": sum(use.ru_utime + use.ru_stime for use in used),
                 "memory_mb": used[0].ru_maxrss / 1024,
             }
         )
-    finally:
-        arena.close()
 
 
 def _schemas(folder: Path) -> set[str]:

@@ -1,12 +1,17 @@
-"""The `sparring` command: one typer app, one file a command group, no logic."""
+"""The `sparring` command: one typer app, one file a command group, no logic.
+
+Modules here import nothing slow at their top: `sparring --help` must answer at once.
+"""
 
 import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from sparring.core import InputError, RunError
-from sparring.core.output import outlive_readers
+from sparring.cli.output import outlive_readers
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 app = typer.Typer(
     name="sparring",
@@ -16,7 +21,26 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-console = Console()
+NEXT_STEPS: dict[str, str] = {}
+"""By game: the command to try on a trained agent, with `{run}` for its folder. Games' own commands add theirs."""
+
+
+def print_version(wanted: bool = True) -> None:
+    """Prints the version and ends the command, if `wanted`."""
+    if wanted:
+        from sparring import __version__
+
+        print(f"sparring {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What every command has in common."""
 
 
 def main() -> None:
@@ -24,17 +48,25 @@ def main() -> None:
     outlive_readers()
     try:
         app()
-    except InputError as error:
-        _fail(str(error), 2)
-    except RunError as error:
-        _fail(str(error), 1)
+    except Exception as error:
+        from sparring.core.errors import InputError, RunError
+        from sparring.core.text import printable
+
+        if isinstance(error, InputError | RunError):
+            print(f"sparring: {printable(str(error))}", file=sys.stderr)
+            sys.exit(2 if isinstance(error, InputError) else 1)
+        raise
 
 
 def say(text: str) -> None:
     """A message to the person at the terminal; standard output is left to results."""
-    print(text, file=sys.stderr, flush=True)
+    from sparring.core.text import printable_lines
+
+    print(printable_lines(text), file=sys.stderr, flush=True)
 
 
-def _fail(message: str, code: int) -> None:
-    print(f"sparring: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(code)
+def show(result: "RenderableType") -> None:
+    """A result, as a table or a line, on standard output."""
+    from rich.console import Console
+
+    Console().print(result, highlight=False)

@@ -5,9 +5,20 @@ from typing import Annotated, Any
 
 import typer
 
-from sparring.cli.app import app, console, say
-from sparring.cli.options import EXTRA, game_settings
-from sparring.core import InputError, load_game
+from sparring.cli.app import NEXT_STEPS, app, say, show
+from sparring.cli.options import (
+    EXTRA,
+    NETWORK,
+    PLAYER,
+    DeviceOption,
+    Key,
+    Seed,
+    Temperature,
+    Threads,
+    game_settings,
+)
+
+NEXT_STEPS["rocket"] = "sparring watch rocket {run}"
 
 watch = typer.Typer(help="See a match.", no_args_is_help=True)
 app.add_typer(watch, name="watch")
@@ -16,46 +27,37 @@ app.add_typer(watch, name="watch")
 @watch.command(
     "rocket",
     context_settings=EXTRA,
-    epilog="Example: sparring watch rocket runs/rocket-1v1 --vs rule --out match.html --picture match.gif",
+    epilog="Example: sparring watch rocket runs/rocket-1v1 --opponent rule --out match.html --picture match.gif",
 )
 def watch_rocket(
     context: typer.Context,
-    player: Annotated[
-        str, typer.Argument(help="Blue: a checkpoint or run folder, shipped weights, a built-in player.")
-    ],
-    vs: Annotated[str, typer.Option(help="The orange team, likewise.")] = "rule",
+    player: Annotated[str, typer.Argument(help=f"The blue team. {PLAYER}")],
+    opponent: Annotated[str, typer.Option(help="The orange team, likewise.")] = "rule",
     out: Annotated[Path, typer.Option(help="The replay page to write.")] = Path("match.html"),
     picture: Annotated[Path | None, typer.Option(help="An animated GIF to write as well.")] = None,
     stream: Annotated[str | None, typer.Option(help="rocketsimvis, rocketsimvis:HOST:PORT or rlviser: live.")] = None,
     matches: Annotated[int, typer.Option(min=1, help="Play so many and keep the one that paid blue most.")] = 1,
-    temperature: Annotated[float, typer.Option(min=0, help="0 plays a network's likeliest action.")] = 0.0,
-    seed: Annotated[int, typer.Option()] = 0,
+    temperature: Temperature = 0.0,
+    device: DeviceOption = "cpu",
+    threads: Threads = 0,
+    key: Key = None,
+    seed: Seed = 0,
 ) -> None:
     """Play a Rocket League match and write a page that shows it in any browser.
 
     Game settings follow as --key value: --end clock --seconds 60 --modes [2v2] --room 2.
     """
+    from sparring.games.rocket.arena import RocketArena
     from sparring.games.rocket.stream import open_stream
     from sparring.games.rocket.watch import best_for_blue, record, summary, write_recording
-    from sparring.inference import Device
-    from sparring.league import Entrant
+    from sparring.league import Seating, Style
 
-    game = load_game("rocket")
-    entrants = [Entrant.parse(player), Entrant.parse(vs)]
-    trained = [entrant.checkpoint.spec for entrant in entrants if entrant.checkpoint is not None]
-    settings = game_settings(game, context.args, dict(trained[0].settings) if trained else {})
-    spec = game.spec(settings)
-    device = Device.pick("cpu")
-    blue, orange = (
-        entrant.seat(game, spec, matches=1, device=device, temperature=temperature, seed=seed + number)
-        for number, entrant in enumerate(entrants)
-    )
-    each = open_stream(stream, seconds_a_frame=settings.tick_skip / 120) if stream is not None else None
-    arena: Any = game.arena(settings, matches=1, seed=seed)
-    try:
-        recordings = record(arena, blue, orange, names=(player, vs), matches=matches, each=each)
-    finally:
-        arena.close()
+    seating = Seating.of(player, opponent, game="rocket", settings=game_settings(context))
+    each = open_stream(stream, seconds_a_frame=seating.settings.tick_skip / 120) if stream is not None else None
+    style = Style(temperature=temperature, device=device, threads=threads, key=key)
+    with seating.seated(matches=1, seed=seed, style=style) as ((blue, orange), arena):
+        assert isinstance(arena, RocketArena)
+        recordings = record(arena, blue, orange, names=(player, opponent), matches=matches, each=each)
     recording = best_for_blue(recordings)
     for path in write_recording(recording, out, picture):
         say(f"wrote {path}")
@@ -68,20 +70,16 @@ app.add_typer(export, name="export")
 
 @export.command("rocket", epilog="Example: sparring export rocket runs/rocket-1v1 bot/")
 def export_rocket(
-    checkpoint: Annotated[str, typer.Argument(help="A checkpoint or run folder, or shipped weights.")],
+    player: Annotated[str, typer.Argument(help=NETWORK)],
     folder: Annotated[Path, typer.Argument(help="The bundle's folder.")],
 ) -> None:
     """Write a bundle for an RLBot agent: policy (torch.export), observation, actions, tick skip and delay."""
     from sparring.games.rocket.export import export_bundle
-    from sparring.league import Entrant
+    from sparring.league import Seating
 
-    loaded = Entrant.parse(checkpoint).checkpoint
-    if loaded is None:
-        raise InputError(f"{checkpoint}: not a checkpoint, a run folder or shipped weights")
-    if loaded.spec.game != "rocket":
-        raise InputError(f"{checkpoint}: a checkpoint of {loaded.spec.game}, not of rocket")
-    policy: Any = loaded.policy(loaded.spec)
-    export_bundle(policy, loaded.spec, folder)
+    seating = Seating.of(player, game="rocket", networks=True)
+    policy: Any = seating.network()
+    export_bundle(policy, seating.spec, folder)
     say(f"wrote {folder}")
 
 
@@ -98,7 +96,7 @@ def inspect_rewards(
     from sparring.games.rocket.reward_study import inspect_run
 
     table, path = inspect_run(run, out or run / "rewards.svg")
-    console.print(table)
+    show(table)
     say(f"wrote {path}")
 
 
@@ -112,8 +110,8 @@ def ablate_rewards(
     """Train short runs, one with all components and one without each, and compare them."""
     from sparring.games.rocket.reward_study import compare, variants
     from sparring.training.config import load_config
+    from sparring.training.loop import train
     from sparring.training.run import RunFolder
-    from sparring.training.training import train
 
     config, _ = load_config(preset, overrides or [])
     scores = {}
@@ -123,4 +121,4 @@ def ablate_rewards(
         say(f"{name}: {decisions:,} decisions in {path}")
         outcome = train(changed, game, RunFolder(path), say=say)
         scores[name] = {f"vs {rival}": score.win_rate for rival, score in outcome.scores.items()}
-    console.print(compare(folder, scores))
+    show(compare(folder, scores))

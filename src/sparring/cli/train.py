@@ -1,12 +1,14 @@
 """`sparring train`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sparring.cli.app import app, console, say
-from sparring.report.tables import score_table
+from sparring.cli.app import NEXT_STEPS, app, say, show
+
+if TYPE_CHECKING:
+    from sparring.core import Game
 
 
 @app.command(
@@ -17,12 +19,13 @@ def train(
     overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
     run: Annotated[Path | None, typer.Option(help="Run folder; resumed if it exists.  [default: runs/PRESET]")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes that play; 0: all in one, deterministic.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
 ) -> None:
     """Train an agent by self-play; Ctrl-C saves, the same command goes on from there."""
+    from sparring.report.tables import score_table
     from sparring.training.config import load_config
+    from sparring.training.loop import train as run_training
     from sparring.training.run import RunFolder
-    from sparring.training.training import train as run_training
 
     extra = [f"{key}={value}" for key, value in (("workers", workers), ("seed", seed)) if value is not None]
     config, game = load_config(preset, [*(overrides or []), *extra])
@@ -31,5 +34,12 @@ def train(
     if not outcome.finished:
         say(f"stopped after {outcome.decisions:,} decisions; the same command continues")
         return
-    console.print(score_table(f"{folder} after {outcome.decisions:,} decisions", outcome.scores))
-    console.print(f"Next: sparring play {game.name} {folder}", highlight=False)
+    show(score_table(f"{folder} after {outcome.decisions:,} decisions", outcome.scores))
+    print(f"Next: {next_step(game, folder)}")
+
+
+def next_step(game: "Game", run: Path) -> str:
+    """The command to try on a trained agent: play it by hand, or what the game's own commands offer, or rate it."""
+    if "human" in game.players:
+        return f"sparring play {game.name} {run}"
+    return NEXT_STEPS.get(game.name, "sparring evaluate {run} random").format(run=run)

@@ -2,7 +2,8 @@
 
 `spec` what a game looks like; `rows` structs of arrays; `decisions` the batches that flow; `arena`, `player`,
 `forward_model` and `game` the protocols; `distribution` the one masked distribution; `episodes` what training sees;
-`check` the arena checker; `score` what matches came to; `stages` where time goes; `interrupts` how work is stopped.
+`check` the arena checker; `score` what matches came to; `stages` where time goes; `interrupts` how work is stopped;
+`extras` optional packages.
 """
 
 from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Resumable, gather
@@ -10,9 +11,20 @@ from sparring.core.check import ArenaFault, ArenaReport, check_arena
 from sparring.core.decisions import Answers, Decisions, Results
 from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
 from sparring.core.episodes import Episodes, Headers, SegmentMemory, Steps
-from sparring.core.errors import InputError, RunError
+from sparring.core.errors import InputError, RunError, did_you_mean
+from sparring.core.extras import MissingPackage, install_command, optional
 from sparring.core.forward_model import ForwardModel
-from sparring.core.game import Game, Installable, Solvable, Watchable, built_in, game_names, load_game
+from sparring.core.game import (
+    Game,
+    Installable,
+    Solvable,
+    Watchable,
+    built_in,
+    game_names,
+    load_game,
+    player_names,
+    shipped_weights,
+)
 from sparring.core.interrupts import Interrupts
 from sparring.core.player import Player, RandomPlayer
 from sparring.core.rows import Array, Rows
@@ -39,6 +51,7 @@ __all__ = [
     "InputError",
     "Installable",
     "Interrupts",
+    "MissingPackage",
     "Player",
     "RandomPlayer",
     "Results",
@@ -53,12 +66,17 @@ __all__ = [
     "Watchable",
     "built_in",
     "check_arena",
+    "did_you_mean",
     "drop_unlikely",
     "entropy",
     "game_names",
     "gather",
+    "install_command",
     "load_game",
     "masked_log_softmax",
+    "optional",
+    "player_names",
     "sample",
+    "shipped_weights",
     "wilson_interval",
 ]

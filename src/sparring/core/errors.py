@@ -1,5 +1,8 @@
 """The two kinds of failure a user meets, each printed as one line."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class InputError(Exception):
     """The user's input cannot be used: the message says what, where and what is allowed. Exit code 2."""
@@ -7,3 +10,9 @@ class InputError(Exception):
 
 class RunError(Exception):
     """Work that had started cannot go on: the message says what happened and what to do. Exit code 1."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'path'?` if one of the `known` names is much like `word`, else nothing."""
+    close = get_close_matches(word, sorted(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 
 from sparring.core.errors import InputError
@@ -19,6 +20,8 @@ from sparring.core.errors import InputError
 _LEFTOVER = re.compile(r"\.(?P<name>.+)\.\d+\.(?P<kind>new|old)")
 _AT_WORKING_FOLDER = -100
 _EXCHANGE = 2
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 100
 
 
 def write_file(path: Path, content: bytes, *, mode: int = 0o666) -> None:
@@ -112,6 +115,19 @@ def lock_folder(path: Path, *, busy: str) -> int:
             f"{path}: cannot be locked ({error.strerror}); choose a folder on another file system"
         ) from error
     return handle
+
+
+def safe_name(word: str) -> str:
+    """A file name for a word from outside: only letters, digits and `._-`, no leading dot, at most 117 characters.
+
+    A word that is such a name stays as it is. What is changed ends in a hash of the whole word, so that different words
+    get different names.
+    """
+    name = _UNSAFE.sub("-", word[:_LONGEST_NAME]).lstrip(".-")
+    if word and name == word:
+        return name
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{name or 'unnamed'}-{digest}"
 
 
 def cannot_write(path: Path, error: OSError) -> InputError:

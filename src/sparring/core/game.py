@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from sparring.core.arena import Arena
-from sparring.core.errors import InputError
+from sparring.core.errors import InputError, did_you_mean
 from sparring.core.forward_model import ForwardModel
 from sparring.core.player import Player, RandomPlayer
 from sparring.core.settings import convert
@@ -32,7 +32,8 @@ class Game(Protocol):
     presets: Path
     """The folder of this game's training presets (YAML)."""
     players: Mapping[str, Callable[[Any, int], Player]]
-    """Built-in players by name: (settings, seed) -> player. `random` needs no entry."""
+    """Built-in players by name: (settings, seed) -> player. `random` needs no entry; `human`, who is asked in the
+    terminal, makes the game one that `sparring play` can play."""
 
     def spec(self, settings: Any) -> GameSpec:
         """What rows look like under `settings`."""
@@ -52,10 +53,6 @@ class Game(Protocol):
 
     def model(self, spec: GameSpec) -> ForwardModel | None:
         """The forward model for search, or None if the game offers none."""
-        ...
-
-    def describe(self, spec: GameSpec, action: int) -> str:
-        """The human name of an action, as `sparring play` and analyses show it."""
         ...
 
 
@@ -102,7 +99,20 @@ def load_game(name: str) -> Game:
         if point.name == name:
             game: Game = point.load()
             return game
-    raise InputError(f"unknown game {name!r}; installed games: {', '.join(game_names())}")
+    names = game_names()
+    raise InputError(f"unknown game {name!r}{did_you_mean(name, names)}; installed games: {', '.join(names)}")
+
+
+def player_names(game: Game) -> list[str]:
+    """Names of the game's built-in players."""
+    return ["random", *game.players]
+
+
+def shipped_weights(game: str | None = None) -> dict[str, Path]:
+    """Checkpoints that come with the installed games, or with one of them, by name."""
+    games = game_names() if game is None else [game]
+    folders = [load_game(name).presets.parent / "weights" for name in games]
+    return {path.name: path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())}
 
 
 def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:
@@ -110,6 +120,6 @@ def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:
     if name == "random":
         return RandomPlayer(seed)
     if name not in game.players:
-        allowed = ", ".join(["random", *game.players])
-        raise InputError(f"unknown player {name!r}; {game.name} has: {allowed}; or give a checkpoint folder")
+        names = player_names(game)
+        raise InputError(f"unknown player {name!r}{did_you_mean(name, names)}; {game.name} has: {', '.join(names)}")
     return game.players[name](convert(spec.settings, game.settings, where=game.name), seed)

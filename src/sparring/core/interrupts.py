@@ -1,6 +1,8 @@
 """Ctrl-C, SIGTERM and SIGHUP as a polite request: finish the update, save, leave. A second one leaves at once."""
 
 import signal
+from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 
 
@@ -8,10 +10,12 @@ class Interrupts:
     """While entered, notes the first signal and lets the second through as `KeyboardInterrupt`.
 
     A terminal that closes may send SIGHUP more than once, so it never counts as the second. Under nohup it is ignored.
+    `on_first` is called at the first one, to say that it was heard.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
         self.asked = False
+        self._on_first = on_first
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -25,6 +29,10 @@ class Interrupts:
             signal.signal(number, handler)  # type: ignore[arg-type]
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked and number != signal.SIGHUP:
+        if self.asked:
+            if number == signal.SIGHUP:
+                return
             raise KeyboardInterrupt
         self.asked = True
+        with suppress(RuntimeError):  # a print that this signal interrupted cannot be entered again
+            self._on_first()

@@ -16,6 +16,17 @@ class Score:
     """Matches that broke off; they count for nothing."""
     decisions_per_match: float = 0.0
 
+    def __add__(self, other: "Score") -> "Score":
+        """Both sets of matches together."""
+        decisions = self.decisions_per_match * self.matches + other.decisions_per_match * other.matches
+        return Score(
+            wins=self.wins + other.wins,
+            draws=self.draws + other.draws,
+            losses=self.losses + other.losses,
+            failed=self.failed + other.failed,
+            decisions_per_match=decisions / max(1, self.matches + other.matches),
+        )
+
     @property
     def matches(self) -> int:
         """Matches that count."""

@@ -1,6 +1,5 @@
 """Settings from the user: plain data turned into typed structs, or one line that says what is wrong where."""
 
-import difflib
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -10,15 +9,15 @@ import msgspec
 import yaml
 from msgspec import Meta
 
-from sparring.core.errors import InputError
-
-S = TypeVar("S")
+from sparring.core.errors import InputError, did_you_mean
 
 Positive = Annotated[float, Meta(gt=0)]
 NonNegative = Annotated[float, Meta(ge=0)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=1)]
 NonNegativeInt = Annotated[int, Meta(ge=0)]
+
+S = TypeVar("S")
 
 
 def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
@@ -28,12 +27,6 @@ def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
         return msgspec.convert(dict(data), kind, strict=False)
     except msgspec.ValidationError as error:  # what a struct's own __post_init__ refuses
         raise InputError(f"{where}: {error}") from None
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean NAME?` if something `known` is spelled much like `name`, else nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
@@ -124,7 +117,7 @@ def _chosen(
 
 def _unknown(path: str, key: str, known: Iterable[str], where: str) -> InputError:
     known = list(known)
-    return InputError(f"{where}: {path}: unknown key{suggestion(key, known)}; allowed: {', '.join(known)}")
+    return InputError(f"{where}: {path}: unknown key{did_you_mean(key, known)}; allowed: {', '.join(known)}")
 
 
 def _plain(kind: Any) -> Any:

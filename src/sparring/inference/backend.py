@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from sparring.core import GameSpec, InputError
+from sparring.core import GameSpec, InputError, install_command
 from sparring.inference.device import Device
 from sparring.inference.openvino import OpenVinoStep, installed
 from sparring.inference.quantised import Int8Step
@@ -42,7 +42,7 @@ def pick_step(
     elif initial(1):
         reason = "it serves policies without memory only"
     elif not installed():
-        reason = "it is not installed: pip install 'sparring[fast]'"
+        reason = f"it is not installed; run: {install_command('fast')}"
     if reason is not None:
         if name == "openvino":
             raise InputError(f"backend = openvino: {reason}")

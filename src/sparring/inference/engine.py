@@ -77,7 +77,7 @@ class InferenceEngine:
         say: Say = print,
     ) -> None:
         if compiled and device.dtype == "int8":
-            raise InputError("compiled: torch.compile does not take policies in int8")
+            raise InputError("compile: torch.compile does not take policies in int8")
         self.spec = spec
         self.slots = slots
         self.device = device
@@ -126,12 +126,12 @@ class InferenceEngine:
         policy: str | NDArray[np.int32],
         *,
         temperature: float = 1.0,
-        least: float = 0.0,
+        policy_threshold: float = 0.0,
         keep_policy: bool = False,
     ) -> Answers:
         """Actions for k rows, drawn from the policy at `temperature` (0: the likeliest action).
 
-        Actions less likely than `least` are left out of the distribution.
+        Actions less likely than `policy_threshold` are left out of the distribution.
 
         `policy` is one name for all rows, or `int32[k]` an index into `policies` for each; rows are grouped by
         policy and each group is one forward pass. Only at temperature 1 is `log_prob` the policy's own.
@@ -147,7 +147,7 @@ class InferenceEngine:
                 slots=slots,
                 uniform=uniform,
                 temperature=temperature,
-                least=least,
+                policy_threshold=policy_threshold,
                 keep_policy=keep_policy,
             )
         answers = Answers(
@@ -167,7 +167,7 @@ class InferenceEngine:
                 slots=slots[rows],
                 uniform=uniform[rows],
                 temperature=temperature,
-                least=least,
+                policy_threshold=policy_threshold,
                 keep_policy=keep_policy,
             )
             pieces: list[tuple[Array | None, Array | None]] = [
@@ -191,7 +191,7 @@ class InferenceEngine:
         slots: NDArray[np.intp],
         uniform: NDArray[np.float32],
         temperature: float | NDArray[np.float32] = 1.0,
-        least: float = 0.0,
+        policy_threshold: float = 0.0,
         keep_policy: bool = False,
     ) -> Answers:
         """`answer` where the caller says which memory slot each row has and brings its random draws.
@@ -212,8 +212,10 @@ class InferenceEngine:
             output = self._forward(policy, served, observation, legal, memory)
             logits = output.logits[:rows].float()
             mask = self.device.tensor(legal)
-            if least > 0:
-                mask = mask & (drop_unlikely(masked_log_softmax(logits, mask, xp=torch), least, xp=torch) > ILLEGAL)
+            if policy_threshold > 0:
+                mask = mask & (
+                    drop_unlikely(masked_log_softmax(logits, mask, xp=torch), policy_threshold, xp=torch) > ILLEGAL
+                )
             log_probs, action = self._draw(logits, mask, self.device.tensor(uniform), temperature)
             for key, slab in served.memory.items():
                 slab[slot_index] = output.memory[key][:rows].to(slab.dtype)

@@ -7,8 +7,8 @@ from sparring.inference.engine import InferenceEngine
 class NetworkPlayer:
     """Answers decisions with one named policy of `engine`.
 
-    `temperature` 1 plays the policy as trained, 0 its likeliest action; actions less likely than `least` are never
-    played. `keep_policy` returns the whole distribution with each answer, for learners that need it.
+    `temperature` 1 plays the policy as trained, 0 its likeliest action; actions less likely than `policy_threshold`
+    are never played. `keep_policy` returns the whole distribution with each answer, for learners that need it.
     """
 
     def __init__(
@@ -17,13 +17,13 @@ class NetworkPlayer:
         policy: str,
         *,
         temperature: float = 1.0,
-        least: float = 0.0,
+        policy_threshold: float = 0.0,
         keep_policy: bool = False,
     ) -> None:
         self.engine = engine
         self.policy = policy
         self.temperature = temperature
-        self.least = least
+        self.policy_threshold = policy_threshold
         self.keep_policy = keep_policy
 
     @property
@@ -34,7 +34,11 @@ class NetworkPlayer:
     def act(self, decisions: Decisions) -> Answers:
         """One forward pass for all rows."""
         return self.engine.answer(
-            decisions, self.policy, temperature=self.temperature, least=self.least, keep_policy=self.keep_policy
+            decisions,
+            self.policy,
+            temperature=self.temperature,
+            policy_threshold=self.policy_threshold,
+            keep_policy=self.keep_policy,
         )
 
     def memory(self, decisions: Decisions) -> dict[str, Array]:

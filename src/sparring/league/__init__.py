@@ -1,6 +1,11 @@
-"""Who plays whom, what came of it, how strong each is."""
+"""Who plays whom and what came of it.
 
-from sparring.league.entrants import Entrant
-from sparring.league.evaluation import evaluate
+`entrants` players by name; `seating` names to players and an arena; `evaluation` matches that are counted; `by_hand`
+a person against a player; `selfplay` matches that are kept; `serve` named players behind a policy server.
+"""
 
-__all__ = ["Entrant", "evaluate"]
+from sparring.league.entrants import Entrant, Style
+from sparring.league.evaluation import evaluate, play_one
+from sparring.league.seating import Seating
+
+__all__ = ["Entrant", "Seating", "Style", "evaluate", "play_one"]

@@ -1,49 +1,114 @@
-"""Entrants: a player named on the command line, be it a built-in name or a checkpoint."""
+"""Entrants: the one way to name a player.
 
+    runs/hex-quick                    a run folder: its best checkpoint, else its newest
+    runs/hex-quick/checkpoints/40     a checkpoint folder
+    hex-7x7                           weights that come with a game
+    random, path                      a built-in player
+    my_agents.mine:build              a network that your code builds
+    my_agents.mine:build=runs/mine    the same with the weights of a run or checkpoint
+    tcp://host:5555/main              a model of a policy server
+
+Names of players and weights come before folders: a folder that is called like one is written as a path, `./random`.
+"""
+
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import torch
 from torch import nn
 
-from sparring.core import Game, GameSpec, InputError, Player, built_in, game_names, load_game
+from sparring.core import (
+    Game,
+    GameSpec,
+    InputError,
+    Player,
+    built_in,
+    did_you_mean,
+    game_names,
+    load_game,
+    player_names,
+    shipped_weights,
+)
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.inference.device import DeviceName
 from sparring.policy.checkpoint import Checkpoint, load_checkpoint
 from sparring.policy.network import Factory, load_factory
-from sparring.search import GumbelSettings, PlaySettings, SearchPlayer, SearchSettings, Symmetric
+from sparring.search import GumbelSettings, PlaySettings, Symmetric
 from sparring.search.seating import forward_model, search_player
+from sparring.serving import RemotePlayer
+from sparring.serving.keys import read_client_key
+
+_SERVED = re.compile(r"(tcp://[^/]+)/(.+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Style:
+    """How networks play; built-in players play as they always do."""
+
+    temperature: float = 1.0
+    """1 plays the policy as trained, 0 its likeliest action."""
+    policy_threshold: float = 0.0
+    """Actions less likely than this are never played."""
+    simulations: int = 0
+    """Positions looked at for each move, where the game has a forward model; 0 plays by the network alone."""
+    selfplay: PlaySettings | None = None
+    """For matches to learn from: varied moves, each with the whole policy behind it. None plays to win."""
+    device: DeviceName = "auto"
+    threads: int = 0
+    """CPU threads of the network; 0 leaves it to torch."""
+    key: Path | None = None
+    """The client key of policy servers that ask for one."""
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """Who someone is, before being seated: a built-in player's name, a checkpoint, or a network of the user's code.
+    """Someone who may take a seat, and who it is: at most one of the ways below, or a built-in player's name.
 
-    With both a checkpoint and a factory, the user's code builds the network and the checkpoint has its weights.
+    With both a folder and a factory, the user's code builds the network and the folder has its weights.
     """
 
     name: str
-    checkpoint: Checkpoint | None = None
+    folder: Path | None = None
+    """A run or checkpoint folder."""
     factory: Factory | None = None
+    server: str | None = None
+    """The address of a policy server, which knows this player as `model`."""
+    model: str = ""
+    player: Player | None = None
+    """An object of the caller's that plays by itself."""
+
+    @classmethod
+    def of(cls, who: "str | Player") -> "Entrant":
+        """Whoever `who` names, or a player that is there already."""
+        return cls.parse(who) if isinstance(who, str) else cls(name=type(who).__name__, player=who)
 
     @classmethod
     def parse(cls, text: str) -> "Entrant":
-        """A checkpoint or run folder, shipped weights (`hex-7x7`), or a built-in player.
+        """Whoever `text` names (see above); raises `InputError` if it is nobody."""
+        if text.startswith("tcp://"):
+            served = _SERVED.fullmatch(text)
+            if served is None:
+                raise InputError(f"{text}: not of the form tcp://host:port/model")
+            return cls(name=text, server=served.group(1), model=served.group(2))
+        own, equals, weights = text.partition("=")
+        if ":" in own and not Path(text).exists():
+            return cls(name=text, factory=load_factory(own), folder=_folder(weights) if equals else None)
+        if text in _built_in_names():
+            return cls(name=text)
+        return cls(name=text, folder=_folder(text))
 
-        Also `package.module:factory`, and `package.module:factory=FOLDER` for the weights of a run with that network.
-        """
-        path = Path(text)
-        if not path.exists():
-            path = shipped_weights().get(text, path)
-        if path.exists():
-            return cls(name=text, checkpoint=load_checkpoint(path))
-        own, equals, folder = text.partition("=")
-        if equals and ":" in own:
-            if not Path(folder).exists():
-                raise InputError(f"{folder}: no such file or folder")
-            return cls(name=text, checkpoint=load_checkpoint(Path(folder)), factory=load_factory(own))
-        if "/" in text:
-            raise InputError(f"{text}: no such file or folder")
-        return cls(name=text, factory=load_factory(text) if ":" in text else None)
+    @cached_property
+    def checkpoint(self) -> Checkpoint | None:
+        """The checkpoint in the entrant's folder; None for an entrant without one."""
+        return None if self.folder is None else load_checkpoint(self.folder)
+
+    @property
+    def is_network(self) -> bool:
+        """Whether a network plays in this process."""
+        return self.folder is not None or self.factory is not None
 
     def seat(
         self,
@@ -51,52 +116,48 @@ class Entrant:
         spec: GameSpec,
         *,
         matches: int,
-        device: Device,
-        temperature: float,
         seed: int,
-        simulations: int = 0,
-        least: float = 0.0,
+        style: Style | None = None,
+        say: Callable[[str], None] = lambda text: None,
     ) -> Player:
-        """The player, ready for an arena of `spec` with `matches` matches.
-
-        A checkpoint plays by its network alone, at `temperature`, or looks ahead with `simulations` a move.
-        """
+        """The player, ready for an arena of `spec` with `matches` matches."""
+        style = style or Style()
+        if self.player is not None:
+            return self.player
+        if self.server is not None:
+            return self._remote(spec, matches, seed, style)
         network = self.network(spec)
         if network is None:
             return built_in(game, spec, self.name, seed=seed)
         policy, version = network
-        engine = InferenceEngine(spec, slots=matches * spec.seats, device=device, seed=seed)
+        if style.threads:
+            torch.set_num_threads(style.threads)
+        engine = InferenceEngine(
+            spec,
+            slots=matches * spec.seats,
+            device=Device.pick(style.device),
+            seed=seed,
+            backend="torch" if style.selfplay is None else "auto",
+            say=say,
+        )
         engine.add("main", policy, version=version)
-        if simulations:
-            search = GumbelSettings(simulations=simulations)
+        if style.simulations and style.selfplay is None:
+            search = GumbelSettings(simulations=style.simulations)
             symmetry = isinstance(forward_model(spec), Symmetric)
             return search_player(engine, "main", search, play=PlaySettings(), seed=seed, symmetry=symmetry)
-        return NetworkPlayer(engine, "main", temperature=temperature, least=least)
-
-    def seat_for_selfplay(
-        self,
-        spec: GameSpec,
-        *,
-        matches: int,
-        device: Device,
-        search: SearchSettings | None,
-        play: PlaySettings,
-        seed: int,
-        say: Callable[[str], None],
-    ) -> SearchPlayer | NetworkPlayer:
-        """A network, seated to play much: on the fastest backend, with its whole policy in every answer."""
-        network = self.network(spec)
-        if network is None:
-            raise InputError(f"{self.name}: not a checkpoint")
-        policy, version = network
-        engine = InferenceEngine(spec, slots=matches * spec.seats, device=device, seed=seed, backend="auto", say=say)
-        engine.add("main", policy, version=version)
-        if search is None:
-            return NetworkPlayer(engine, "main", temperature=play.temperature, keep_policy=True)
-        return search_player(engine, "main", search, play=play, seed=seed)
+        if style.simulations and style.selfplay is not None:
+            search = GumbelSettings(simulations=style.simulations, gumbel_scale=1.0, reuse_tree=False)
+            return search_player(engine, "main", search, play=style.selfplay, seed=seed)
+        return NetworkPlayer(
+            engine,
+            "main",
+            temperature=style.temperature,
+            policy_threshold=style.policy_threshold,
+            keep_policy=style.selfplay is not None,
+        )
 
     def network(self, spec: GameSpec) -> tuple[nn.Module, int] | None:
-        """The policy and its version, or None for a built-in player; raises `InputError` if it cannot play `spec`."""
+        """The policy and its version, or None if there is none here; raises `InputError` if it cannot play `spec`."""
         if self.checkpoint is None:
             return None if self.factory is None else (self.factory(spec), 0)
         try:
@@ -104,8 +165,40 @@ class Entrant:
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from error
 
+    def _remote(self, spec: GameSpec, matches: int, seed: int, style: Style) -> RemotePlayer:
+        assert self.server is not None
+        if style.simulations or style.policy_threshold:
+            option = "simulations" if style.simulations else "policy-threshold"
+            raise InputError(f"--{option}: a policy server answers with the network alone, and {self.name} is one")
+        return RemotePlayer(
+            self.server,
+            self.model,
+            spec,
+            matches=matches,
+            temperature=style.temperature,
+            keep_policy=style.selfplay is not None,
+            seed=seed,
+            key=None if style.key is None else read_client_key(style.key),
+        )
 
-def shipped_weights() -> dict[str, Path]:
-    """Checkpoints that come with the installed games, by name."""
-    folders = [load_game(name).presets.parent / "weights" for name in game_names()]
-    return {path.name: path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())}
+
+def _built_in_names() -> set[str]:
+    """Names of the built-in players of all games."""
+    return {player for game in game_names() for player in player_names(load_game(game))}
+
+
+def _folder(text: str) -> Path:
+    """The run or checkpoint folder, or the shipped weights, that `text` names."""
+    shipped = shipped_weights()
+    if text in shipped:
+        return shipped[text]
+    if Path(text).exists():
+        return Path(text)
+    if "/" in text:
+        raise InputError(f"{text}: no such file or folder")
+    players = sorted(_built_in_names())
+    raise InputError(
+        f"unknown player {text!r}{did_you_mean(text, [*players, *shipped])}; a player is a run or checkpoint folder, "
+        f"shipped weights ({', '.join(shipped)}), a built-in player ({', '.join(players)}), package.module:factory "
+        "or tcp://host:port/model"
+    )

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from sparring.core import Arena, Player, Score
+from sparring.league.entrants import Style
+from sparring.league.seating import Seating
 from sparring.rollout import Collector, taking_turns
 
 
@@ -26,11 +28,18 @@ def evaluate(
     )
 
 
+def evaluate_entrants(
+    seating: Seating, *, matches: int, parallel: int = 256, seed: int = 0, style: Style | None = None
+) -> Score:
+    """The score of the first of two entrants against the second, at most `parallel` matches at the same time."""
+    with seating.seated(matches=min(parallel, matches), seed=seed, style=style) as ((first, second), arena):
+        return evaluate(first, second, arena, matches=matches)
+
+
 def play_one(players: list[Player], arena: Arena) -> list[float]:
     """Plays one match with `players[seat]` in each seat of a fresh one-match `arena`; returns the outcome by seat."""
     seats = {str(seat): player for seat, player in enumerate(players)}
-    collector = Collector(
-        arena, seats, lambda serials: np.tile(np.arange(len(players), dtype=np.int32), (len(serials), 1))
-    )
+    order = np.arange(len(players), dtype=np.int32)
+    collector = Collector(arena, seats, lambda serials: np.tile(order, (len(serials), 1)))
     _, outcome = collector.play(1)
     return [float(value) for value in outcome[0]]

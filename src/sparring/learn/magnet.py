@@ -1,6 +1,6 @@
 """PPO with a magnet: a penalty on the KL divergence from the policy to copies of its own past.
 
-This is the cheap relative of R-NaD, not R-NaD: PPO's loss and advantages, plus `weight` times the mean KL divergence
+This is the cheap relative of R-NaD, not R-NaD: PPO's loss and advantages, plus `kl_coef` times the mean KL divergence
 to a portfolio of references. Every `period` updates the policy is copied to the portfolio, which keeps the newest
 `references` copies. The mean over them equals, but for a constant, the divergence to their geometric mean. The
 penalty damps the circling of plain self-play; nothing here corrects for the opponent, so it need not end in an
@@ -14,55 +14,57 @@ from typing import Annotated, Any
 import msgspec
 import torch
 from msgspec import Meta
-from torch import Tensor, nn
+from torch import Tensor
 
 from sparring.core import Episodes
+from sparring.core.rows import flatten, nested
+from sparring.core.settings import Count, NonNegative
 from sparring.inference import Device
 from sparring.learn.batches import Batch
 from sparring.learn.outputs import row_outputs
 from sparring.learn.ppo import Ppo, PpoSettings
-
-Count = Annotated[int, Meta(ge=1)]
+from sparring.policy import Policy
 
 
 class MagnetSettings(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="magnet"
 ):
-    """How strongly, and to what, the policy is drawn; `ppo` holds the rest."""
+    """The settings of the penalty; `ppo` holds the rest. Each comment says what raising the value does."""
 
-    weight: Annotated[float, Meta(ge=0)] = 0.1
-    """Of the divergence in the loss: slower, steadier, more mixed."""
+    kl_coef: NonNegative = 0.1
+    """The coefficient of the KL divergence in the loss: raising it makes learning slower and steadier, the policy more
+    mixed."""
     period: Count = 50
-    """Updates between two copies of the policy."""
+    """Updates between two copies of the policy: raising it makes the references older."""
     references: Annotated[int, Meta(ge=1, le=16)] = 2
-    """Copies kept; each costs one forward pass over the rows of an update."""
+    """Copies kept: raising it keeps older ones too; each costs one forward pass over the rows of an update."""
     ppo: PpoSettings = PpoSettings()
 
 
 class Magnet:
     """The learner of PPO with a magnet."""
 
-    def __init__(self, policy: nn.Module, settings: MagnetSettings, *, device: Device, seed: int) -> None:
+    def __init__(self, policy: Policy, settings: MagnetSettings, *, device: Device, seed: int) -> None:
         self._ppo = Ppo(policy, settings.ppo, device=device, seed=seed)
         self._settings = settings
         self._device = device
         self._updates = 0
-        self.references: list[nn.Module] = [self._copy()]
+        self.references: list[Policy] = [self._copy()]
         """The portfolio, oldest first."""
 
     @property
-    def policy(self) -> nn.Module:
+    def policy(self) -> Policy:
         """The policy being trained."""
         return self._ppo.policy
 
     def update(self, episodes: Episodes, *, progress: float) -> dict[str, float]:
         """PPO's update with the penalty, and a new reference when it is time."""
-        anchors = [row_outputs(reference, episodes, device=self._device)[0] for reference in self.references]
-        anchor = torch.stack(anchors).mean(dim=0)
+        each = [row_outputs(reference, episodes, device=self._device)[0] for reference in self.references]
+        reference_log_probs = torch.stack(each).mean(dim=0)
 
         def penalty(batch: Batch, log_probs: Tensor) -> Tensor:
-            rows = torch.from_numpy(batch.rows).to(anchor.device)
-            return self._settings.weight * mean_divergence(log_probs, anchor[rows], batch.legal)
+            rows = torch.from_numpy(batch.rows).to(reference_log_probs.device)
+            return self._settings.kl_coef * kl_divergence(log_probs, reference_log_probs[rows], batch.legal)
 
         metrics = self._ppo.update(episodes, progress=progress, penalty=penalty)
         self._updates += 1
@@ -73,25 +75,24 @@ class Magnet:
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """PPO's state and the portfolio."""
         tensors, values = self._ppo.state()
-        for number, reference in enumerate(self.references):
-            tensors |= {f"reference/{number}/{name}": tensor for name, tensor in reference.state_dict().items()}
-        return tensors, {"ppo": values, "updates": self._updates, "references": len(self.references)}
+        references = {str(number): reference.state_dict() for number, reference in enumerate(self.references)}
+        tensors = flatten({"ppo": tensors, "references": flatten(references)})
+        return tensors, {"ppo": values, "updates": self._updates}
 
     def load(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
         """Goes back to a `state`."""
-        self._ppo.load(tensors, values["ppo"])
+        parts = nested(tensors)
+        self._ppo.load(parts["ppo"], values["ppo"])
         self._updates = int(values["updates"])
-        self.references = []
-        for number in range(int(values["references"])):
-            prefix = f"reference/{number}/"
-            reference = self._copy()
-            reference.load_state_dict({n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)})
-            self.references.append(reference)
+        saved = nested(parts["references"])
+        self.references = [self._copy() for _ in saved]
+        for number, weights in saved.items():
+            self.references[int(number)].load_state_dict(weights)
 
-    def _copy(self) -> nn.Module:
+    def _copy(self) -> Policy:
         return copy.deepcopy(self._ppo.policy).requires_grad_(False)
 
 
-def mean_divergence(log_probs: Tensor, anchor: Tensor, legal: Tensor) -> Tensor:
-    """`float[...]` KL divergence of `log_probs: float[..., actions]` to `anchor`, the references' mean."""
-    return torch.where(legal, log_probs.exp() * (log_probs - anchor), 0.0).sum(-1)
+def kl_divergence(log_probs: Tensor, reference_log_probs: Tensor, legal: Tensor) -> Tensor:
+    """`float[...]` KL divergence from `log_probs` to `reference_log_probs`, both `float[..., actions]`."""
+    return torch.where(legal, log_probs.exp() * (log_probs - reference_log_probs), 0.0).sum(-1)

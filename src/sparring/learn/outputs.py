@@ -1,7 +1,7 @@
 """What a policy that did not play would have said to every row of some episodes.
 
-Reference networks (R-NaD's snapshots, a magnet's portfolio) carry memory of their own, which nobody stored: it is built
-up again from each episode's first row.
+Reference networks (R-NaD's snapshots, a magnet's portfolio) have memory of their own, which nobody stored: it is
+computed again from each episode's first row.
 """
 
 from collections.abc import Mapping
@@ -9,22 +9,23 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from sparring.core import Array, Episodes, masked_log_softmax
 from sparring.inference import Device
-from sparring.policy import Memory, Output
+from sparring.learn.batches import padded
+from sparring.policy import Policy
 
 
 @torch.no_grad()
-def row_outputs(policy: nn.Module, episodes: Episodes, *, device: Device, rows: int = 16384) -> tuple[Tensor, Tensor]:
+def row_outputs(policy: Policy, episodes: Episodes, *, device: Device, rows: int = 16384) -> tuple[Tensor, Tensor]:
     """Log-probabilities `float32[r, actions]` and values `float32[r]` of every row, about `rows` rows at a time.
 
     Episodes must begin where their matches began if the policy has memory.
     """
     log_probs = torch.empty((episodes.rows, episodes.spec.actions), device=device.torch_device)
     values = torch.empty(episodes.rows, device=device.torch_device)
-    if not policy.initial_memory(1):  # type: ignore[operator]
+    if not policy.initial_memory(1):
         for begin in range(0, episodes.rows, rows):
             part = slice(begin, begin + rows)
             seen = {name: array[part][None] for name, array in episodes.steps.observation.items()}
@@ -35,28 +36,21 @@ def row_outputs(policy: nn.Module, episodes: Episodes, *, device: Device, rows: 
     order = np.argsort(-lengths, kind="stable")  # like lengths together, so that little is padding
     done = 0
     while done < len(order):
-        steps = int(lengths[order[done]])
-        chosen = order[done : done + max(1, rows // steps)]
+        chosen = order[done : done + max(1, rows // int(lengths[order[done]]))]
         done += len(chosen)
-        place = np.arange(steps)[:, None]
-        index = starts[chosen] + np.minimum(place, lengths[chosen] - 1)
+        index, valid = padded(starts[chosen], lengths[chosen])
         seen = {name: array[index] for name, array in episodes.steps.observation.items()}
         found, value = _answers(policy, seen, episodes.unpack_legal(index), device)
-        valid = place < lengths[chosen]
-        target = device.tensor(index[valid])
-        mask = device.tensor(valid)
-        log_probs[target] = found[mask]
-        values[target] = value[mask]
+        target, mask = device.tensor(index[valid]), device.tensor(valid)
+        log_probs[target], values[target] = found[mask], value[mask]
     return log_probs, values
 
 
 def _answers(
-    policy: nn.Module, seen: Mapping[str, Array], legal: NDArray[np.bool_], device: Device
+    policy: Policy, seen: Mapping[str, Array], legal: NDArray[np.bool_], device: Device
 ) -> tuple[Tensor, Tensor]:
     """Log-probabilities `float32[T, B, actions]` and values `float32[T, B]` of rows `[T, B]`, from no memory on."""
     mask = device.tensor(legal)
-    memory: Memory = policy.initial_memory(mask.shape[1])  # type: ignore[operator]
-    first = torch.zeros(mask.shape[:2], dtype=torch.bool, device=device.torch_device)
     with device.autocast():
-        output: Output = policy.unroll(device.tensors(seen), mask, first, memory)  # type: ignore[operator]
+        output = policy.unroll(device.tensors(seen), mask, policy.initial_memory(mask.shape[1]))
     return masked_log_softmax(output.logits.float(), mask, xp=torch), output.value.float()

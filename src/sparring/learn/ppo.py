@@ -4,169 +4,180 @@ Both seats' episodes train the one policy: in a zero-sum game each is the other'
 """
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 import torch
-from msgspec import Meta
-from torch import Tensor, nn
+from numpy.typing import NDArray
+from torch import Tensor
 
 from sparring.core import Episodes, entropy, masked_log_softmax
+from sparring.core.rows import flatten
+from sparring.core.settings import Count, Fraction, NonNegative, NonNegativeInt, Positive
 from sparring.inference import Device
 from sparring.learn.batches import Batch, batches
-from sparring.learn.learner import NotFinite
-from sparring.learn.optimiser import Optimiser
+from sparring.learn.learner import NotFinite, explained_variance, first_not_finite, mean_metrics
+from sparring.learn.optimiser import LrSchedule, Optimiser
 from sparring.learn.returns import generalised_advantages
-from sparring.policy import Absorbing, Output, value_error
-
-Positive = Annotated[float, Meta(gt=0)]
-NotNegative = Annotated[float, Meta(ge=0)]
-Fraction = Annotated[float, Meta(ge=0, le=1)]
-Count = Annotated[int, Meta(ge=1)]
+from sparring.policy import Policy, value_error
 
 
 class PpoSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="ppo"):
-    """Raising a weight makes its term count for more; the other comments say what raising the rest does."""
+    """The settings of PPO; each comment says what raising the value does."""
 
-    rows: Count = 16384
-    """Decisions collected for each update: steadier gradients, slower feedback."""
+    batch_size: Count = 16384
+    """Decisions collected for each update: raising it makes gradients less noisy and updates rarer."""
     epochs: Count = 3
-    """Passes over them: more learning from the same data, until `stop_kl` ends it."""
-    batch: Count = 2048
-    """Rows a gradient step."""
+    """Most passes over them: raising it learns more from the same data, until `target_kl` ends the update."""
+    minibatch_size: Count = 2048
+    """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
     learning_rate: Positive = 1e-3
-    schedule: Literal["constant", "linear"] = "linear"
-    """Whether the learning rate falls to 0 over the run."""
-    clip: Positive = 0.2
-    """How far a probability may move in one update."""
-    value_weight: NotNegative = 0.5
-    entropy_weight: NotNegative = 0.01
-    discount: Fraction = 1.0
-    trace: Fraction = 0.95
-    """GAE's lambda: less bias from the value function, more variance."""
-    clip_norm: Positive = 0.5
-    """Gradients longer than this are shortened to it."""
-    stop_kl: Positive = 0.03
-    """Epochs end once the policy has moved this far (mean KL divergence)."""
-    segment: Count = 16
-    """Rows back-propagated through at a time when the network has memory."""
-    cut: Annotated[int, Meta(ge=0)] = 0
-    """Rows after which a running episode is handed over, valued by the network; 0 waits for its end."""
+    """Raising it makes learning faster and less stable."""
+    lr_schedule: LrSchedule = "linear"
+    """`linear` lowers the learning rate over the run to a hundredth of its first value; `constant` keeps it."""
+    clip_range: Positive = 0.2
+    """Raising it lets an update change the probability of an action by a larger factor."""
+    value_coef: NonNegative = 0.5
+    """Raising it makes the value loss count for more beside the policy loss."""
+    entropy_coef: NonNegative = 0.01
+    """Raising it keeps the policy more random."""
+    gamma: Fraction = 1.0
+    """The discount: raising it makes rewards far ahead count for more."""
+    gae_lambda: Fraction = 0.95
+    """Raising it relies less on the value function: less bias, more variance."""
+    max_grad_norm: Positive = 0.5
+    """Longer gradients are scaled down to this norm: raising it allows larger steps."""
+    target_kl: Positive = 0.03
+    """The update ends after the epoch in which the approximate KL divergence exceeds this: raising it lets the policy
+    change more in an update."""
+    segment_length: Count = 16
+    """Decisions that gradients flow back through if the network has memory: raising it learns longer dependencies."""
+    truncate_after: NonNegativeInt = 0
+    """Decisions after which an unfinished episode is learned from, with the value function's estimate for the rest:
+    raising it relies less on the value function and waits longer; 0 always waits for the end."""
 
 
 Penalty = Callable[[Batch, Tensor], Tensor]
-"""Of a batch and log-probabilities `float[T, B, actions]` of the policy: `float[T, B]`, added to the loss by row."""
+"""A further loss of each row, `float[T, B]`, from a batch and the policy's log-probabilities `float[T, B, actions]`."""
 
 
 class Ppo:
-    """The PPO learner. `penalty`, if given for an update, is one more term of the loss."""
+    """The PPO learner."""
 
-    def __init__(self, policy: nn.Module, settings: PpoSettings, *, device: Device, seed: int) -> None:
-        self.policy = policy.to(device.torch_device)
+    def __init__(self, policy: Policy, settings: PpoSettings, *, device: Device, seed: int) -> None:
         self._settings = settings
         self._device = device
         self._rng = np.random.default_rng(seed)
         self._optimiser = Optimiser(
-            policy, learning_rate=settings.learning_rate, clip_norm=settings.clip_norm, device=device
+            policy,
+            learning_rate=settings.learning_rate,
+            lr_schedule=settings.lr_schedule,
+            max_grad_norm=settings.max_grad_norm,
+            device=device,
         )
 
+    @property
+    def policy(self) -> Policy:
+        """The policy being trained."""
+        return self._optimiser.policy
+
     def update(self, episodes: Episodes, *, progress: float, penalty: Penalty | None = None) -> dict[str, float]:
-        """Up to `epochs` passes over `episodes`, stopping early once the policy has moved far enough."""
-        settings = self._settings
-        rate = settings.learning_rate * (1 - progress if settings.schedule == "linear" else 1)
-        self._optimiser.set_learning_rate(max(rate, settings.learning_rate * 0.01))
-        advantage, target = generalised_advantages(
-            episodes.steps.reward,
-            episodes.steps.value,
+        """Up to `epochs` passes over `episodes`, fewer if the policy has moved far enough before."""
+        settings, steps = self._settings, episodes.steps
+        learning_rate = self._optimiser.schedule(progress)
+        advantage, value_target = generalised_advantages(
+            steps.reward,
+            steps.value,
             episodes.headers.lengths,
             episodes.headers.last_value,
-            settings.discount,
-            settings.trace,
+            settings.gamma,
+            settings.gae_lambda,
         )
-        scaled = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-        if not np.isfinite(scaled).all():
-            self._blame_observation(episodes)
-        seen: list[dict[str, float]] = []
+        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        self._check_observations(episodes, advantage)
+        done: list[dict[str, float]] = []
         epochs = 0
         for _ in range(settings.epochs):
             epoch = [
-                self._learn(batch, episodes, scaled, target, penalty)
-                for batch in batches(episodes, rows=settings.batch, device=self._device, rng=self._rng)
+                self._step(batch, advantage, value_target, penalty)
+                for batch in batches(
+                    episodes, minibatch_size=settings.minibatch_size, device=self._device, rng=self._rng
+                )
             ]
-            seen += epoch
+            done += epoch
             epochs += 1
-            if np.mean([entry["kl"] for entry in epoch]) > settings.stop_kl:
+            if np.mean([metrics["approx_kl"] for metrics in epoch]) > settings.target_kl:
                 break
-        if isinstance(self.policy, Absorbing):
-            self.policy.absorb({name: self._device.tensor(rows) for name, rows in episodes.steps.observation.items()})
-        metrics = {name: float(np.mean([entry[name] for entry in seen])) for name in seen[0]}
-        spread = float(np.var(target))
-        metrics |= {
+        self._optimiser.absorb(episodes)
+        return mean_metrics(done) | {
             "epochs": float(epochs),
-            "learning_rate": rate,
-            "explained_variance": 1 - float(np.var(target - episodes.steps.value)) / spread if spread > 0 else 0.0,
+            "learning_rate": learning_rate,
+            "explained_variance": explained_variance(
+                float(np.var(value_target - steps.value)), float(np.var(value_target))
+            ),
         }
-        return metrics
 
-    def _blame_observation(self, episodes: Episodes) -> None:
-        """Raises `NotFinite` if an observation is to blame: its value has spoiled every advantage by now."""
-        seen = {f"observation.{name}": self._device.tensor(rows) for name, rows in episodes.steps.observation.items()}
-        for name, rows in seen.items():
-            if not torch.isfinite(rows).all():
-                raise NotFinite(name, seen)
+    def _check_observations(self, episodes: Episodes, advantage: NDArray[np.float32]) -> None:
+        """Raises `NotFinite` if advantages are not finite because an observation is not.
 
-    def _learn(
+        One bad observation spoils the advantages of all rows, since they are normalised together, and the first
+        minibatch need not contain it.
+        """
+        if not np.isfinite(advantage).all():
+            observation = flatten({"observation": self._device.tensors(episodes.steps.observation)})
+            bad = first_not_finite(observation)
+            if bad is not None:
+                raise NotFinite(bad, observation)
+
+    def _step(
         self,
         batch: Batch,
-        episodes: Episodes,
-        advantage: np.ndarray,
-        target: np.ndarray,
+        advantage: NDArray[np.float32],
+        value_target: NDArray[np.float32],
         penalty: Penalty | None,
     ) -> dict[str, float]:
-        device = self._device
-        old_log_prob = batch.pick(episodes.steps.log_prob, device)
-        advantages = batch.pick(advantage, device)
-        targets = batch.pick(target, device)
+        """One gradient step. Returns its metrics."""
+        settings, device = self._settings, self._device
+        advantages, value_targets = batch.pick(advantage, device), batch.pick(value_target, device)
         with device.autocast():
-            output: Output = self.policy.unroll(batch.observation, batch.legal, batch.first, batch.memory)  # type: ignore[operator]
+            output = self.policy.unroll(batch.observation, batch.legal, batch.memory)
         log_probs = masked_log_softmax(output.logits.float(), batch.legal, xp=torch)
-        log_prob = log_probs.gather(-1, batch.action.unsqueeze(-1)).squeeze(-1)
-        parts = ppo_losses(
-            log_prob=log_prob,
-            old_log_prob=old_log_prob,
+        losses = ppo_losses(
+            log_prob=log_probs.gather(-1, batch.action.unsqueeze(-1)).squeeze(-1),
+            old_log_prob=batch.log_prob,
             advantage=advantages,
-            value_error=value_error(output, targets),
+            value_error=value_error(output, value_targets),
             entropy=entropy(log_probs, xp=torch),
             valid=batch.valid,
-            clip=self._settings.clip,
+            clip_range=settings.clip_range,
         )
         loss = (
-            parts["policy_loss"]
-            + self._settings.value_weight * parts["value_loss"]
-            - self._settings.entropy_weight * parts["entropy"]
+            losses["policy_loss"]
+            + settings.value_coef * losses["value_loss"]
+            - settings.entropy_coef * losses["entropy"]
         )
         if penalty is not None:
-            parts["penalty"] = (penalty(batch, log_probs) * batch.valid).sum() / batch.valid.sum()
-            loss = loss + parts["penalty"]
-        culprits = {f"observation.{name}": field for name, field in batch.observation.items()}
-        culprits |= {f"memory.{name}": field for name, field in batch.memory.items()}
-        culprits |= {"log_prob": old_log_prob, "advantage": advantages, "value target": targets}
-        culprits |= {"logits": output.logits, "value": output.value}
-        norm = self._optimiser.step(loss, culprits)
-        return {name: float(part.detach()) for name, part in parts.items()} | {"gradient_norm": norm}
+            losses["penalty"] = (penalty(batch, log_probs) * batch.valid).sum() / batch.valid.sum()
+            loss = loss + losses["penalty"]
+        suspects = batch.inputs | {
+            "log_prob": batch.log_prob,
+            "advantage": advantages,
+            "value target": value_targets,
+            "logits": output.logits,
+            "value": output.value,
+        }
+        grad_norm = self._optimiser.step(loss, suspects)
+        return {name: float(part.detach()) for name, part in losses.items()} | {"grad_norm": grad_norm}
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Weights, optimiser and the order of minibatches."""
-        moments, values = self._optimiser.state()
-        tensors = {f"policy/{name}": tensor for name, tensor in self.policy.state_dict().items()}
-        tensors |= {f"optimiser/{name}": tensor for name, tensor in moments.items()}
+        tensors, values = self._optimiser.state()
         return tensors, {"optimiser": values, "rng": self._rng.bit_generator.state}
 
     def load(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
         """Goes back to a `state`."""
-        self.policy.load_state_dict({n[7:]: t for n, t in tensors.items() if n.startswith("policy/")})
-        self._optimiser.load({n[10:]: t for n, t in tensors.items() if n.startswith("optimiser/")}, values["optimiser"])
+        self._optimiser.load(tensors, values["optimiser"])
         self._rng.bit_generator.state = values["rng"]
 
 
@@ -178,7 +189,7 @@ def ppo_losses(
     value_error: Tensor,
     entropy: Tensor,
     valid: Tensor,
-    clip: float,
+    clip_range: float,
 ) -> dict[str, Tensor]:
     """The clipped surrogate, the value error and the diagnostics, each a mean over the rows that are `valid`.
 
@@ -192,11 +203,11 @@ def ppo_losses(
 
     log_ratio = log_prob - old_log_prob
     ratio = log_ratio.exp()
-    surrogate = torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
+    surrogate = torch.minimum(ratio * advantage, ratio.clamp(1 - clip_range, 1 + clip_range) * advantage)
     return {
         "policy_loss": -mean(surrogate),
         "value_loss": mean(value_error),
         "entropy": mean(entropy),
-        "kl": mean(ratio - 1 - log_ratio),
-        "clip_fraction": mean(((ratio - 1).abs() > clip).float()),
+        "approx_kl": mean(ratio - 1 - log_ratio),
+        "clip_fraction": mean(((ratio - 1).abs() > clip_range).float()),
     }

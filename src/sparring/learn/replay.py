@@ -1,45 +1,50 @@
-"""The replay window: the newest decisions, from which a learner draws its batches."""
+"""The replay window: the newest rows, from which a learner draws its minibatches."""
 
-from collections.abc import Mapping
+from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparring.core import Array
+from sparring.core import Rows
+
+R = TypeVar("R", bound=Rows)
 
 
-class ReplayWindow:
-    """The last `capacity` rows of named columns; the oldest row makes room for the newest."""
+class ReplayWindow(Generic[R]):
+    """A ring of the last `capacity` rows: the newest take the places of the oldest."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.rows = 0
-        self._columns: dict[str, Array] = {}
+        self._ring: R | None = None
+        self._length = 0
         self._next = 0
 
-    def add(self, columns: Mapping[str, Array]) -> None:
-        """Adds k rows: every column is `dtype[k, ...]`, the same columns each time."""
-        if not self._columns:
-            self._columns = {n: np.zeros((self.capacity, *a.shape[1:]), a.dtype) for n, a in columns.items()}
-        added = min(len(next(iter(columns.values()))), self.capacity)
+    def __len__(self) -> int:
+        return self._length
+
+    def add(self, rows: R) -> None:
+        """Adds `rows`, which have the same columns each time."""
+        if self._ring is None:
+            self._ring = rows.empty(self.capacity)
+        added = min(len(rows), self.capacity)
         places = (self._next + np.arange(added)) % self.capacity
-        for name, values in columns.items():
-            self._columns[name][places] = values[-added:]
+        self._ring.write(places, rows.take(slice(len(rows) - added, None)))
         self._next = (self._next + added) % self.capacity
-        self.rows = min(self.rows + added, self.capacity)
+        self._length = min(self._length + added, self.capacity)
 
-    def draw(self, rows: int, rng: np.random.Generator) -> dict[str, Array]:
-        """Copies of `rows` rows, each drawn with the same probability."""
-        chosen: NDArray[np.intp] = rng.integers(0, self.rows, rows)
-        return {name: column[chosen] for name, column in self._columns.items()}
+    def draw(self, rows: int, rng: np.random.Generator) -> R:
+        """Copies of `rows` rows, each drawn with the same probability; some row must have been added before."""
+        if self._ring is None:
+            raise ValueError("nothing to draw: the replay window is empty")
+        return self._ring.take(rng.integers(0, self._length, rows))
 
-    def snapshot(self) -> dict[str, Array]:
-        """The rows, oldest first."""
-        order = (self._next - self.rows + np.arange(self.rows)) % self.capacity
-        return {name: column[order] for name, column in self._columns.items()}
+    def snapshot(self) -> R | None:
+        """Copies of the rows, oldest first; None if no row was ever added."""
+        if self._ring is None:
+            return None
+        return self._ring.take((self._next - self._length + np.arange(self._length)) % self.capacity)
 
-    def restore(self, snapshot: Mapping[str, Array]) -> None:
+    def restore(self, snapshot: R | None) -> None:
         """Goes back to the rows of `snapshot`."""
-        self._columns, self._next, self.rows = {}, 0, 0
-        if snapshot:
+        self._ring, self._next, self._length = None, 0, 0
+        if snapshot is not None:
             self.add(snapshot)

@@ -15,8 +15,8 @@ def generalised_advantages(
     value: Floats,
     lengths: NDArray[np.int32],
     last_value: Floats,
-    discount: float,
-    trace: float,
+    gamma: float,
+    gae_lambda: float,
 ) -> tuple[Floats, Floats]:
     """Generalised advantage estimation of n episodes laid end to end in r rows.
 
@@ -28,12 +28,12 @@ def generalised_advantages(
     row = 0
     for episode in range(len(lengths)):
         end = row + lengths[episode]
-        ahead = np.float64(last_value[episode])
+        next_value = np.float64(last_value[episode])
         running = 0.0
         for t in range(end - 1, row - 1, -1):
-            surprise = reward[t] + discount * ahead - value[t]
-            running = surprise + discount * trace * running
+            td_error = reward[t] + gamma * next_value - value[t]
+            running = td_error + gamma * gae_lambda * running
             advantage[t] = running
-            ahead = np.float64(value[t])
+            next_value = np.float64(value[t])
         row = end
     return advantage, advantage + value

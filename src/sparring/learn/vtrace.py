@@ -1,18 +1,20 @@
 """V-trace for two seats: one backward scan a seat over the joint course of every match.
 
 An episode holds one seat's rows; a learner that accounts for the opponent's actions needs both seats' rows in the
-order they happened. `Episodes.turn` numbers the waits of a match, so rows sorted by (match, turn) are that order. Rows
+order they happened. `Steps.turn` numbers the waits of a match, so rows sorted by (match, turn) are in that order. Rows
 that share a turn were answered without knowledge of each other, so any order among them is a true one: each seat's scan
 puts its own row first. Then the opponent's part of a simultaneous move counts as coming after one's own, for both seats
 alike, and its importance weight reaches one's own row. Where an arena shows a simultaneous move in two waits, the rows
 have two turns and are a sequence whose second mover was not told; nothing changes.
 
-Rewards need a place too. `Episodes.reward` is what a seat gained from one of its rows to its next: it is paid after the
+Rewards need a place too. `Steps.reward` is what a seat gained from one of its rows to its next: it is paid after the
 last row, of either seat, in between, so that the opponent's importance weights apply to it.
 """
 
-import numba
+from typing import Any, NamedTuple
+
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from sparring.core import Episodes
@@ -20,131 +22,181 @@ from sparring.core import Episodes
 Floats = NDArray[np.float32]
 
 
-def joint_order(episodes: Episodes) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-    """`(order: intp[r], lengths: int32[m])`: all rows by match, turn and seat, and how many rows each match has."""
-    match = np.repeat(episodes.headers.serial, episodes.headers.lengths)
-    seat = np.repeat(episodes.headers.seat, episodes.headers.lengths)
-    order = np.lexsort((seat, episodes.steps.turn, match))
-    _, lengths = np.unique(match, return_counts=True)
-    return order, lengths.astype(np.int32)
+class JointOrder(NamedTuple):
+    """The r rows of m matches in the order they were played: match after match, by turn, then by seat."""
+
+    lengths: NDArray[np.int32]
+    """`int32[m]` rows of each match, of both seats together."""
+    row: NDArray[np.intp]
+    """`intp[r]` where each is found in the arrays that are to be scanned."""
+    turn: NDArray[np.int32]
+    """`int32[r]`"""
+    seat: NDArray[np.int32]
+    """`int32[r]`"""
 
 
-@numba.njit(
-    "Tuple((float32[:], float32[:]))(int32[:], int32[:], int32[:], float32[:], float32[:], float32[:], float32[:],"
-    " float32[:], float64, float64, float64)",
-    cache=True,
-)
-def two_seat_vtrace(
-    lengths: NDArray[np.int32],
-    turn: NDArray[np.int32],
-    seat: NDArray[np.int32],
-    reward: Floats,
-    value: Floats,
-    ratio: Floats,
-    inverse: Floats,
-    penalty: Floats,
-    trace: float,
-    clip: float,
-    value_clip: float,
-) -> tuple[Floats, Floats]:
-    """Value targets and the sampled part of the action values, for m matches laid end to end in r rows.
+class VtraceRows(NamedTuple):
+    """What V-trace needs to know of r rows, `float32[r]` each."""
 
-    Rows are in joint order (see above): `lengths: int32[m]`, `turn, seat: int32[r]`; `reward: float32[r]` as episodes
-    have it, `value: float32[r]` the expected gain of the row's own seat, `ratio: float32[r]` the learned probability of
-    the action over the one it was played with, `inverse: float32[r]` one over the latter, `penalty: float32[r]` what
-    regularisation takes from the row's seat there and gives to the other. Nothing is discounted. `trace` is lambda,
-    `clip` bounds the weights of what lies further ahead (c), `value_clip` those of the next value (rho).
+    reward: Floats
+    """As episodes have it: gained by the row's seat until its next row."""
+    value: Floats
+    """The expected gain of the row's seat."""
+    ratio: Floats
+    """pi / mu: the learned probability of the action over the one it was played with."""
+    inv_mu: Floats
+    """1 / mu."""
+    penalty: Floats
+    """What regularisation takes from the row's seat and gives to the other."""
 
-    Returns `(target, surprise): float32[r]`. `target` is what the value should have said. `surprise` is
-    (gain + weight * next target - value) / (probability of the action): added to the value at the action taken it is
-    an unbiased action value, without the row's own penalty.
+
+class VtraceSettings(NamedTuple):
+    """Lambda and the clips of the importance weights, as in the paper."""
+
+    vtrace_lambda: float
+    c_bar: float
+    """Bounds the weights of what lies further ahead."""
+    rho_bar: float
+    """Bounds the weights of the next value."""
+
+
+class VtraceTargets(NamedTuple):
+    """What comes out of V-trace, `float32[r]` each."""
+
+    value_target: Floats
+    """What the value should have said."""
+    td_error: Floats
+    """(reward + importance weight * next value target - value) / mu.
+
+    Added to the value at the action taken it is an unbiased action value, without the row's own penalty.
     """
-    target = np.empty_like(value)
-    surprise = np.empty_like(value)
-    longest = lengths.max() if len(lengths) else 0
-    order = np.empty(longest, np.int64)
+
+
+def joint_order(episodes: Episodes, rows: NDArray[np.intp]) -> JointOrder:
+    """The order in which `rows: intp[r]` of `episodes` were played, for arrays whose entry i belongs to `rows[i]`."""
+    headers = episodes.headers
+    match = np.repeat(headers.serial, headers.lengths)[rows]
+    seat = np.repeat(headers.seat, headers.lengths)[rows]
+    turn = episodes.steps.turn[rows]
+    row = np.lexsort((seat, turn, match))
+    _, lengths = np.unique(match, return_counts=True)
+    return JointOrder(lengths.astype(np.int32), row, turn[row], seat[row])
+
+
+@njit(cache=True)
+def two_seat_vtrace(order: JointOrder, rows: VtraceRows, settings: VtraceSettings) -> VtraceTargets:
+    """Value targets and TD errors of every row, for its own seat. Nothing is discounted."""
+    targets = VtraceTargets(np.empty_like(rows.value), np.empty_like(rows.value))
+    longest = order.lengths.max() if len(order.lengths) else 0
+    places = np.empty(longest, np.int64)
     paid = np.empty(longest, np.float64)
     start = 0
-    for match in range(len(lengths)):
-        rows = lengths[match]
-        end = start + rows
-        for mover in range(2):
-            place = 0
-            row = start
-            while row < end:  # own row first within each turn
-                after = row
-                while after < end and turn[after] == turn[row]:
-                    if seat[after] == mover:
-                        order[place] = after
-                        place += 1
-                    after += 1
-                for other in range(row, after):
-                    if seat[other] != mover:
-                        order[place] = other
-                        place += 1
-                row = after
-            paid[:rows] = 0.0
-            earner = -1
-            for place in range(rows):
-                if seat[order[place]] == mover:
-                    if earner >= 0:
-                        paid[place - 1] += reward[earner]
-                    earner = order[place]
+    for match in range(len(order.lengths)):
+        length = order.lengths[match]
+        for seat in range(2):
+            _own_rows_first(order, start, seat, places[:length])
+            _pay(order, rows, seat, places[:length], paid[:length])
+            _scan(order, rows, settings, seat, places[:length], paid[:length], targets)
+        start += length
+    return targets
+
+
+@njit(cache=True)
+def _own_rows_first(order: Any, start: int, seat: int, places: Any) -> None:
+    """Fills `places: int64[n]` with the n places in joint order from `start`, those of `seat` first in each turn."""
+    end = start + len(places)
+    filled = 0
+    turn_start = start
+    while turn_start < end:
+        turn_end = turn_start
+        while turn_end < end and order.turn[turn_end] == order.turn[turn_start]:
+            if order.seat[turn_end] == seat:
+                places[filled] = turn_end
+                filled += 1
+            turn_end += 1
+        for place in range(turn_start, turn_end):
+            if order.seat[place] != seat:
+                places[filled] = place
+                filled += 1
+        turn_start = turn_end
+
+
+@njit(cache=True)
+def _pay(order: Any, rows: Any, seat: int, places: Any, paid: Any) -> None:
+    """Fills `paid: float64[n]` with what `seat` gains after each of `places`: rewards come just before its next row."""
+    paid[:] = 0.0
+    earner = -1
+    for i in range(len(places)):
+        if order.seat[places[i]] == seat:
             if earner >= 0:
-                paid[rows - 1] += reward[earner]
-            gain = 0.0  # since the seat's row before, weighted by the opponent's ratios
-            plain_gain = 0.0  # the same, not weighted
-            weight = 1.0  # product of the opponent's ratios
-            next_value = 0.0
-            next_target = 0.0
-            for place in range(rows - 1, -1, -1):
-                row = order[place]
-                gain += paid[place]
-                plain_gain += paid[place]
-                if seat[row] == mover:
-                    whole = ratio[row] * weight
-                    here = np.float64(value[row])
-                    goal = (
-                        here
-                        + min(value_clip, whole) * (plain_gain - penalty[row] + next_value - here)
-                        + trace * min(clip, whole) * (next_target - next_value)
-                    )
-                    target[row] = goal
-                    surprise[row] = inverse[row] * (gain + weight * next_target - here)
-                    gain, plain_gain, weight = 0.0, 0.0, 1.0
-                    next_value, next_target = here, goal
-                else:
-                    gain = penalty[row] + ratio[row] * gain
-                    plain_gain += penalty[row]
-                    weight *= ratio[row]
-        start = end
-    return target, surprise
+                paid[i - 1] += rows.reward[earner]
+            earner = order.row[places[i]]
+    if earner >= 0:
+        paid[len(places) - 1] += rows.reward[earner]
 
 
-@numba.njit("float32[:](int32[:], int32[:], int32[:], float32[:])", cache=True)
-def belief_weights(
-    lengths: NDArray[np.int32], turn: NDArray[np.int32], seat: NDArray[np.int32], ratio: Floats
-) -> Floats:
+@njit(cache=True)
+def _scan(order: Any, rows: Any, settings: Any, seat: int, places: Any, paid: Any, targets: Any) -> None:
+    """Fills `targets` at the rows of `seat`, backwards over `places`.
+
+    Between two of the seat's rows three things are carried: its reward, weighted by the opponent's ratios and not
+    (`reward_uncorrected`), and the product of those ratios.
+    """
+    reward, reward_uncorrected, importance = 0.0, 0.0, 1.0
+    next_value, next_target = 0.0, 0.0
+    for i in range(len(places) - 1, -1, -1):
+        row = order.row[places[i]]
+        reward += paid[i]
+        reward_uncorrected += paid[i]
+        if order.seat[places[i]] == seat:
+            value = np.float64(rows.value[row])
+            weight = rows.ratio[row] * importance
+            target = (
+                value
+                + min(settings.rho_bar, weight) * (reward_uncorrected - rows.penalty[row] + next_value - value)
+                + settings.vtrace_lambda * min(settings.c_bar, weight) * (next_target - next_value)
+            )
+            targets.value_target[row] = target
+            targets.td_error[row] = rows.inv_mu[row] * (reward + importance * next_target - value)
+            reward, reward_uncorrected, importance = 0.0, 0.0, 1.0
+            next_value, next_target = value, target
+        else:
+            reward = rows.penalty[row] + rows.ratio[row] * reward
+            reward_uncorrected += rows.penalty[row]
+            importance *= rows.ratio[row]
+
+
+def belief_weights(order: JointOrder, ratio: Floats, clip: float) -> Floats:
     """`float32[r]` by how much each row's past is likelier under the learned policy than as it was played.
 
-    The product of the opponent's `ratio` over its earlier turns; rows in joint order, arguments as in
-    `two_seat_vtrace`. What a seat should believe of what is hidden depends on how the opponent came here, and rows show
-    it as the opponent played: where that differs from the learned policy, rows must be weighed by this. One's own past
+    The product of the opponent's `ratio: float32[r]` over its earlier turns, clipped to [1 / clip, clip] and scaled to
+    a mean of 1. What a seat should believe of what is hidden depends on how the opponent came here, and rows show it
+    as the opponent played: where that differs from the learned policy, rows must be weighted by this. One's own past
     does not matter, since the seat knows all that it depended on.
     """
-    weight = np.empty_like(ratio)
+    weight: Floats = _past_ratios(order, ratio).clip(1 / clip, clip)
+    weight /= weight.mean()
+    weights = np.empty_like(weight)
+    weights[order.row] = weight
+    return weights
+
+
+@njit(cache=True)
+def _past_ratios(order: Any, ratio: Any) -> Any:
+    """`float32[r]`, in joint order: the product of the opponent's ratios over the turns before each row."""
+    product = np.empty_like(ratio)
     start = 0
-    for match in range(len(lengths)):
-        end = start + lengths[match]
+    for match in range(len(order.lengths)):
+        end = start + order.lengths[match]
         past = np.ones(2)  # of each seat, before the present turn
-        row = start
-        while row < end:
-            after = row
-            while after < end and turn[after] == turn[row]:
-                weight[after] = past[1 - seat[after]]
-                after += 1
-            for other in range(row, after):
-                past[seat[other]] *= ratio[other]
-            row = after
+        turn_start = start
+        while turn_start < end:
+            turn_end = turn_start
+            while turn_end < end and order.turn[turn_end] == order.turn[turn_start]:
+                product[turn_end] = past[1 - order.seat[turn_end]]
+                turn_end += 1
+            for place in range(turn_start, turn_end):
+                past[order.seat[place]] *= ratio[order.row[place]]
+            turn_start = turn_end
         start = end
-    return weight
+    return product

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from sparring.policy.interface import Bins, Memory, Output
+from sparring.policy.interface import Bins, Memory, Output, Policy
 from sparring.policy.memory import Core
 from sparring.policy.value import expected_value
 
 
-class ActorCritic(nn.Module):
+class ActorCritic(Policy):
     """encoder(observation, legal) -> (features `[k, width]`, context); head(features, context) -> (logits, value).
 
     `context` is whatever the head needs besides the features (board planes, entity embeddings): a tensor
@@ -42,17 +42,13 @@ class ActorCritic(nn.Module):
         logits, value = self.head(features, context)
         return self._output(logits, value, memory)
 
-    def forward(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
-        """`step`, under the name that torch's own tools call."""
-        return self.step(observation, legal, memory)
-
-    def unroll(self, observation: Mapping[str, Tensor], legal: Tensor, first: Tensor, memory: Memory) -> Output:
-        """Encoder and head run on all T * B rows at once; only the core goes step by step."""
-        steps, batch = first.shape
+    def unroll(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
+        """T decisions of B seats. Encoder and head run on all T * B rows at once; only the core knows their order."""
+        steps, batch = legal.shape[:2]
         features, context = self.encoder(
             {name: field.flatten(0, 1) for name, field in observation.items()}, legal.flatten(0, 1)
         )
-        carried, memory = self.core.unroll(features.view(steps, batch, -1), first, memory)
+        carried, memory = self.core.unroll(features.view(steps, batch, -1), memory)
         logits, value = cast("tuple[Tensor, Tensor]", self.head(carried.flatten(0, 1), context))
         return self._output(logits.view(steps, batch, -1), value.view(steps, batch, *value.shape[1:]), memory)
 

@@ -4,6 +4,7 @@ Memory is part of the interface: a dict of tensors whose first axis is the row, 
 memory. The inference engine keeps it in slabs and never looks inside.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -32,32 +33,39 @@ class Output(NamedTuple):
     bins: Bins | None = None
 
 
-class Policy(Protocol):
-    """Named weights that map what a seat sees to action logits and an expected gain.
+class Policy(nn.Module, ABC):
+    """A network that maps what a seat sees to action logits and an expected gain.
 
-    `step` and `unroll` are the same function of the same weights; a test holds them equal. Every policy is a
-    `torch.nn.Module` whose `forward` is its `step`.
+    `step` plays and `unroll` trains; they are the same function of the same weights, and a test holds them equal. A
+    module that only plays needs no `unroll`, and need not derive from this class as long as it has the other methods.
     """
 
+    @abstractmethod
     def initial_memory(self, rows: int) -> Memory:
         """Memory of `rows` seats that have seen nothing: zeros."""
-        ...
 
+    @abstractmethod
     def step(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
         """Answers k rows: fields `[k, *shape]`, `legal: bool[k, actions]`, memory `[k, ...]`."""
-        ...
 
-    def unroll(self, observation: Mapping[str, Tensor], legal: Tensor, first: Tensor, memory: Memory) -> Output:
-        """Answers `[T, B]` rows in order; memory is zeroed before a row whose `first: bool[T, B]` is set."""
-        ...
+    @abstractmethod
+    def unroll(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
+        """Answers B sequences of T rows: fields `[T, B, *shape]`, `legal: bool[T, B, actions]`.
+
+        Each sequence is of one match and starts from its row of `memory`, `[B, ...]`.
+        """
+
+    def forward(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
+        """`step`, under the name that torch's own tools call."""
+        return self.step(observation, legal, memory)
 
 
 @runtime_checkable
 class Absorbing(Protocol):
-    """A policy with statistics of what it sees; they are buffers, saved with the weights."""
+    """A policy that normalises its inputs by running statistics; they are buffers, saved with the weights."""
 
     def absorb(self, observation: Mapping[str, Tensor]) -> None:
-        """Takes in rows `[k, *shape]`. Called after an update, so that no answer changes between two epochs."""
+        """Updates the statistics with rows `[k, *shape]`. Learners call it once, at the end of each update."""
         ...
 
 

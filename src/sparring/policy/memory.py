@@ -1,11 +1,15 @@
 """Memory cores: what a network carries from one of a seat's decisions to the next.
 
-A core maps features to features and memory to memory. `NoMemory`, `LstmMemory` and `TurnMemory` share one shape, so
-that a network is written once and is feed-forward or recurrent by choice.
+A core maps features to features and memory to memory. `NoMemory`, `LstmMemory` and `TurnMemory` have the same three
+methods, so that a network is written once and is feed-forward or recurrent by choice:
+
+- `initial(rows)`: zeroed memory of that many seats;
+- `step(features: float[k, width], memory)`: one decision of k seats;
+- `unroll(features: float[T, B, width], memory)`: T decisions of B seats, the same as T calls of `step`.
 """
 
 from math import gcd
-from typing import Literal, Protocol
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,22 +18,6 @@ from sparring.policy.interface import Memory
 from sparring.policy.turns import TurnMemory
 
 MemoryName = Literal["none", "lstm", "transformer"]
-
-
-class MemoryCore(Protocol):
-    """Features `float[k, width]` in and out, memory carried beside them."""
-
-    def initial(self, rows: int) -> Memory:
-        """Zeroed memory for `rows` seats."""
-        ...
-
-    def step(self, features: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
-        """One decision of k seats."""
-        ...
-
-    def unroll(self, features: Tensor, first: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
-        """`features: float[T, B, width]`; memory is zeroed before rows whose `first: bool[T, B]` is set."""
-        ...
 
 
 class NoMemory(nn.Module):
@@ -43,7 +31,7 @@ class NoMemory(nn.Module):
         """The features themselves."""
         return features, {}
 
-    def unroll(self, features: Tensor, first: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+    def unroll(self, features: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
         """The features themselves."""
         return features, {}
 
@@ -67,12 +55,10 @@ class LstmMemory(nn.Module):
         hidden, cell = self.cell(features, (memory["hidden"], memory["cell"]))
         return features + hidden, {"hidden": hidden, "cell": cell}
 
-    def unroll(self, features: Tensor, first: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
-        """T steps in order, as `step` would take them."""
+    def unroll(self, features: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+        """T LSTM steps, one after the other."""
         outputs = []
-        for now, starts in zip(features.unbind(0), first.unbind(0), strict=True):
-            keep = (~starts).unsqueeze(-1)
-            memory = {name: state * keep for name, state in memory.items()}
+        for now in features.unbind(0):
             output, memory = self.step(now, memory)
             outputs.append(output)
         return torch.stack(outputs), memory
@@ -82,7 +68,7 @@ Core = NoMemory | LstmMemory | TurnMemory
 
 
 def memory_core(kind: MemoryName, width: int, *, window: int = 16, layers: int = 1, heads: int = 4) -> Core:
-    """The core called `kind`; `window`, `layers` and `heads` (fewer where they do not divide) are the transformer's."""
+    """The core called `kind`; `window`, `layers` and `heads` (fewer if they do not divide) are the transformer's."""
     if kind == "transformer":
         return TurnMemory(width, window=window, layers=layers, heads=gcd(heads, width))
     return LstmMemory(width) if kind == "lstm" else NoMemory()

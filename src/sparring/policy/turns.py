@@ -1,8 +1,8 @@
 """Memory as attention over past decisions: a causal transformer whose cache is the policy's memory.
 
 What a seat carries is the inputs of each layer at its last `window` decisions. A decision attends to itself and to
-them; how far back each lies is a learned bias. Keys and values are computed anew from the kept inputs, so that training
-reaches them through every decision of a segment, and so that what was stored ages only by the layers below.
+them, with a learned bias for each distance. Keys and values are computed again from the kept inputs, so that gradients
+reach their weights at every decision of a segment, and so that stored memory depends only on the layers below.
 """
 
 import torch
@@ -50,25 +50,21 @@ class TurnMemory(nn.Module):
         seen = functional.pad(seen[:, 1:], (0, 1), value=1.0)
         return now.squeeze(1), {"turns": torch.stack(inputs, dim=1), "seen": seen}
 
-    def unroll(self, features: Tensor, first: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
-        """`features: float[T, B, width]`, all decisions at once; memory is dropped before rows that are `first`."""
-        steps = len(first)
+    def unroll(self, features: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+        """T decisions of B seats at once: `float[T, B, width]` in and out."""
+        steps = len(features)
         turns, seen = memory["turns"], memory["seen"]
-        match = functional.pad(first.cumsum(0).T, (self.window, 0))  # [B, window + T]: memory belongs to match 0
-        there = functional.pad(seen > 0, (0, steps), value=True)
-        back = torch.arange(steps, device=first.device).unsqueeze(1) + self.window
-        back = back - torch.arange(self.window + steps, device=first.device)  # [T, window + T]
-        near = (back >= 0) & (back <= self.window)
-        visible = near & there.unsqueeze(1) & (match[:, self.window :].unsqueeze(2) == match.unsqueeze(1))
+        there = functional.pad(seen > 0, (0, steps), value=True)  # [B, window + T]
+        back = torch.arange(steps, device=features.device).unsqueeze(1) + self.window
+        back = back - torch.arange(self.window + steps, device=features.device)  # [T, window + T]
+        visible = ((back >= 0) & (back <= self.window)) & there.unsqueeze(1)
         now = features.transpose(0, 1)
         inputs = []
         for number, layer in enumerate(self.layers):
             line = torch.cat((turns[:, number], now), dim=1)
             inputs.append(line[:, steps:])
             now = layer(now, line, visible, back.clamp(0, self.window))
-        kept = (there & (match == match[:, -1:]))[:, steps:]
-        after = torch.stack(inputs, dim=1) * kept[:, None, :, None]
-        return now.transpose(0, 1), {"turns": after, "seen": kept.to(seen.dtype)}
+        return now.transpose(0, 1), {"turns": torch.stack(inputs, dim=1), "seen": there[:, steps:].to(seen.dtype)}
 
 
 class TurnLayer(nn.Module):
@@ -90,7 +86,11 @@ class TurnLayer(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, now: Tensor, line: Tensor, visible: Tensor, back: Tensor) -> Tensor:
-        """`now: [k, q, width]` asks `line: [k, n, width]` where `visible: bool[k, q, n]`, `back: int[q, n]` ago."""
+        """Updates q decisions, `now: float[k, q, width]`, by attention to n decisions, `line: float[k, n, width]`.
+
+        `visible: bool[k, q, n]` says which of the n each of the q may attend to, `back: int[q, n]` how many decisions
+        ago they were made: every distance has a learned bias of its own.
+        """
         rows, asked, width = now.shape
         query = self.query(self.before_attention(now)).view(rows, asked, self.heads, -1).transpose(1, 2)
         kept = self.key_value(self.before_attention(line)).view(rows, line.shape[1], 2, self.heads, -1)

@@ -7,6 +7,9 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from sparring.core.rows import nested
+from sparring.core.text import printable_lines
+
 _PLAIN_SECONDS = 10.0
 
 
@@ -46,20 +49,26 @@ class ProgressLine:
         now = monotonic()
         if not self._live and (now - self._last_plain >= _PLAIN_SECONDS or done >= self._total):
             self._last_plain = now
-            rate = self.rate(done)
-            left = (self._total - done) / rate if rate > 0 else 0.0
+            per_second = self.per_second(done)
+            left = (self._total - done) / per_second if per_second > 0 else 0.0
             share = 100 * done / self._total
             print(f"{self._title} {share:3.0f}%  {left:.0f} s left  {detail}", file=sys.stderr, flush=True)
 
-    def rate(self, done: float) -> float:
+    def per_second(self, done: float) -> float:
         """What has been done a second since the line began."""
         return (done - self._done_at_start) / max(monotonic() - self._started, 1e-9)
 
     def say(self, text: str) -> None:
         """A line of its own, above the bar."""
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(printable_lines(text), highlight=False, markup=False, soft_wrap=True)
 
 
-def share_text(shares: Mapping[str, float]) -> str:
-    """`forward 71% learn 20% ...` of stage shares."""
-    return " ".join(f"{stage} {100 * share:.0f}%" for stage, share in shares.items() if share >= 0.005)
+def training_text(metrics: Mapping[str, float]) -> str:
+    """What the progress line says of an update: its speed, and each stage's share of the time."""
+    groups = nested(metrics)
+    play, stages = groups["play"], groups["time"].items()
+    return (
+        f"{play['matches_per_second']:,.0f} matches/s  {play['decisions_per_second']:,.0f} decisions/s  "
+        f"batch {play['mean_batch']:.0f}  "
+        + " ".join(f"{stage} {100 * share:.0f}%" for stage, share in stages if share >= 0.005)
+    )

@@ -1,11 +1,15 @@
 """Results as tables for people and as plain data for programs."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from rich.console import Group
 from rich.table import Table
 
-from sparring.core import Score
+from sparring.core import Game, Score, player_names, shipped_weights
+
+if TYPE_CHECKING:
+    from sparring.serving.protocol import Report
 
 
 def score_table(title: str, scores: Mapping[str, Score]) -> Table:
@@ -13,26 +17,92 @@ def score_table(title: str, scores: Mapping[str, Score]) -> Table:
     table = Table("opponent", "win rate", "95% interval", "wins", "draws", "losses", title=title, title_justify="left")
     for name, score in scores.items():
         low, high = score.interval
-        table.add_row(
-            name,
-            f"{score.win_rate:.1%}",
-            f"{low:.1%} - {high:.1%}",
-            str(score.wins),
-            str(score.draws),
-            str(score.losses),
-        )
+        counts = map(str, (score.wins, score.draws, score.losses))
+        table.add_row(name, f"{score.win_rate:.1%}", f"{low:.1%} - {high:.1%}", *counts)
     return table
 
 
 def score_json(score: Score) -> dict[str, Any]:
     """The same as plain data."""
-    return {
-        "matches": score.matches,
-        "wins": score.wins,
-        "draws": score.draws,
-        "losses": score.losses,
-        "failed": score.failed,
-        "win_rate": score.win_rate,
-        "interval": list(score.interval),
-        "decisions_per_match": score.decisions_per_match,
-    }
+    names = ("matches", "wins", "draws", "losses", "failed", "win_rate", "interval", "decisions_per_match")
+    return {name: getattr(score, name) for name in names}
+
+
+def games_table(games: Sequence[Game]) -> Table:
+    """What is installed: one line a game."""
+    table = Table("game", "what it is", "players", "presets", "trained agents")
+    for game in games:
+        presets = sorted(path.stem for path in game.presets.glob("*.yaml"))
+        agents = shipped_weights(game.name)
+        table.add_row(
+            game.name, game.summary, ", ".join(player_names(game)), "\n".join(presets), "\n".join(agents) or "-"
+        )
+    return table
+
+
+def bench_table(ways: Mapping[str, Mapping[str, Any]]) -> Table:
+    """The self-play benchmark: one line a way."""
+    table = Table("way", "matches/hour", "speed-up", "decisions/s", "mean batch", "win rate", "95% interval")
+    for way, values in ways.items():
+        low, high = values["interval"]
+        table.add_row(
+            way,
+            f"{values['matches_per_hour']:,.0f}",
+            f"{values['speed_up']:.2f}",
+            f"{values['decisions_per_second']:,.0f}",
+            f"{values['mean_batch']:.1f}",
+            f"{values['win_rate']:.1%}",
+            f"{low:.1%} - {high:.1%}",
+        )
+    return table
+
+
+def status_table(address: str, report: "Report") -> Group:
+    """How a policy server is: one line a model."""
+    table = Table("model", "version", "clients", "slots", "requests", "mean batch", "queue", "p50", "p95", "p99 ms")
+    for name, values in report.models.items():
+        table.add_row(
+            name,
+            str(values.version),
+            str(values.sessions),
+            f"{values.slots_used}/{values.slots}",
+            f"{values.requests:,}",
+            f"{values.mean_batch:.1f}",
+            str(values.queue),
+            *(f"{1000 * seconds:.1f}" for seconds in (values.p50, values.p95, values.p99)),
+        )
+    return Group(f"{address}: up {report.uptime:,.0f} s, {report.requests_per_second:,.0f} requests/s", table)
+
+
+_LADDER_FAULTS = (
+    "invalid_choices",
+    "unavailable_choices",
+    "late_choices",
+    "time_outs",
+    "forfeited",
+    "failed",
+    "reconnects",
+)
+
+
+def ladder_table(summary: Mapping[str, Any]) -> Table:
+    """What came of matches on live servers: one line an opponent, faults and speed below."""
+    low, high = summary["interval"]
+    title = f"{summary['username']} ({summary['model']}) at {summary['format']}: {summary['matches']} matches"
+    table = Table("opponent", "wins", "draws", "losses", title=title, title_justify="left")
+    for name, counts in summary["opponents"].items():
+        table.add_row(name, *map(str, counts.values()))
+    table.add_section()
+    table.add_row("all", *(str(summary[key]) for key in ("wins", "draws", "losses")))
+    known = [str(rating) for rating in summary["ratings"].values() if rating is not None]
+    rating = f", rating {' and '.join(known)}" if known else ""
+    answer = summary["answer_ms"]
+    lines = (
+        f"win rate {summary['win_rate']:.1%}, 95% interval {low:.1%} - {high:.1%}{rating}",
+        ", ".join(f"{key.replace('_', ' ')} {summary[key]}" for key in _LADDER_FAULTS),
+        f"answers p50 {answer['p50']:.0f} ms, p99 {answer['p99']:.0f} ms, mean batch {summary['mean_batch']:.1f}, "
+        f"{summary['matches_per_hour']:,.0f} matches/hour",
+    )
+    table.caption = "\n".join(lines)
+    table.caption_justify = "left"
+    return table

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparring.core import Arena, Episodes, Player
+from sparring.core import Arena, Episodes, Player, Score
 from sparring.rollout.collector import Collector, Counters
 from sparring.rollout.lineup import taking_turns
 from sparring.rollout.store import EpisodeStore
@@ -15,10 +15,8 @@ from sparring.rollout.store import EpisodeStore
 class Played:
     """What one call of `play_into_store` did."""
 
-    matches: int
-    wins: int
+    score: Score
     """Of the first player, where there are two."""
-    draws: int
     counters: Counters
 
 
@@ -66,4 +64,11 @@ def play_into_store(
             write()
         progress(matches - wanted + played)
     write()
-    return Played(played, wins, draws, collector.counters)
+    score = Score(
+        wins=wins,
+        draws=draws,
+        losses=played - wins - draws,
+        failed=collector.counters.failed,
+        decisions_per_match=collector.counters.decisions / max(1, collector.counters.matches),
+    )
+    return Played(score, collector.counters)

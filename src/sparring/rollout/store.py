@@ -120,6 +120,21 @@ class EpisodeStore:
             yield read_shard(shard)
 
 
+def read_episodes(path: Path | str, *, game: str | None = None) -> Iterator[Episodes]:
+    """The episodes of each shard in the store at `path`, in the order they were written.
+
+    Raises `InputError` if there are none, or if they are not of `game`.
+    """
+    found = shards(Path(path))
+    if not found:
+        raise InputError(f"{path}: no episodes here")
+    for shard in found:
+        episodes = read_shard(shard)
+        if game is not None and episodes.spec.game != game:
+            raise InputError(f"{shard}: episodes of {episodes.spec.game}, not of {game}")
+        yield episodes
+
+
 def shards(path: Path) -> list[Path]:
     """The shards in folder `path`, in the order they were written."""
     return sorted(shard for shard in path.glob(f"*{SUFFIX}") if shard.stem.isdecimal())

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -43,6 +44,17 @@ _START_TRIES = 3
 """Times in a row that a worker may die before its first row."""
 
 
+class Phase(Enum):
+    """Where a group of matches stands; it goes through these in order, again and again."""
+
+    STEPPING = auto()
+    """Its worker plays it and will post rows, results or both."""
+    SHOWN = auto()
+    """Its rows were returned by `wait` and not all of them have their action."""
+    ANSWERED = auto()
+    """Every row has its action; the worker is told with the next `wait`."""
+
+
 @dataclass
 class _Worker:
     """The parent's view of one process."""
@@ -50,29 +62,30 @@ class _Worker:
     number: int
     process: BaseProcess
     line: "Connection[Any, Any]"
+    groups: list[int]
     heard: float
-    owing: int = 0
-    """Groups it is stepping now."""
-    useful: bool = False
-    """Whether it has said anything yet."""
-    broken: bool = False
+    """When it said something last, or was told to play on."""
+    proven: bool = False
+    """Whether it has posted anything yet."""
+    hung_up: bool = False
     """Whether its end of the line is closed."""
 
 
 @dataclass
-class _State:
-    """Where rows stand, by memory slot (match * seats + seat) or match of the whole arena."""
+class _News:
+    """What has come in during one `wait`."""
 
-    row: NDArray[np.intp]
-    """`intp[slots]` the slab row that is out for the slot, or -1."""
-    stale: NDArray[np.int32]
-    """`int32[slots]` rows that are out of matches which broke off; their actions go nowhere."""
-    started: NDArray[np.bool_]
-    """`bool[matches]` whether a row of the running match was returned."""
-    out: NDArray[np.intp]
-    """`intp[groups]` rows of the group that wait for an action."""
-    acted: list[int] = field(default_factory=list)
-    """Groups whose rows have all been answered, to be told with the next `wait`."""
+    posts: list[tuple[int, int, int]] = field(default_factory=list)
+    """(group, rows, results) as the workers posted them."""
+    failed: list[Results] = field(default_factory=list)
+    """Matches that died with their worker."""
+
+    def __bool__(self) -> bool:
+        return bool(self.posts or self.failed)
+
+    @property
+    def rows(self) -> int:
+        return sum(rows for _, rows, _ in self.posts)
 
 
 class WorkerArena:
@@ -100,19 +113,22 @@ class WorkerArena:
         self._settings = settings
         self._seed = seed
         self._stall = stall
-        self._least, self._patience = 1, 0.0
+        self._batch_rows, self._batch_seconds = 1, 0.0
         self._say = say
         self._groups = make_groups(matches=matches, seats=self.spec.seats, workers=workers, each=GROUPS)
         self._group_of = np.repeat(np.arange(len(self._groups)), [group.size for group in self._groups])
+        self._phase = [Phase.STEPPING] * len(self._groups)
+        self._unanswered = np.zeros(len(self._groups), np.intp)
+        """`intp[groups]` rows of the group that were shown and have no action yet."""
         self._slabs = Slabs(self.spec, matches)
         self._staging = self._slabs.decisions.empty(matches * self.spec.seats)
         slots = matches * self.spec.seats
-        self._state = _State(
-            row=np.full(slots, -1, np.intp),
-            stale=np.zeros(slots, np.int32),
-            started=np.zeros(matches, np.bool_),
-            out=np.zeros(len(self._groups), np.intp),
-        )
+        self._row_of = np.full(slots, -1, np.intp)
+        """`intp[slots]` the slab row that was shown for a memory slot and has no action yet, or -1."""
+        self._orphans = np.zeros(slots, np.int32)
+        """`int32[slots]` rows that were shown of matches which died since; their actions go nowhere."""
+        self._running = np.zeros(matches, np.bool_)
+        """`bool[matches]` whether a row of the match has been shown."""
         self._context = get_context("spawn")
         self._starts = 0
         self._failed_starts = 0
@@ -129,65 +145,50 @@ class WorkerArena:
 
     def gather(self, rows: int, seconds: float) -> None:
         """See `sparring.core.Gathering`; workers whose rows are in stand idle meanwhile."""
-        self._least, self._patience = rows, seconds
+        self._batch_rows, self._batch_seconds = rows, seconds
 
     def wait(self) -> tuple[Decisions, Results]:
         """Rows and results of every group that is ready; blocks until there are some."""
-        state = self._state
-        for number in state.acted:
-            self._send(self._workers[self._groups[number].worker], number)
-        state.acted.clear()
-        posts: list[tuple[int, int, int]] = []
-        broken: list[Results] = []
+        for group, phase in enumerate(self._phase):
+            if phase is Phase.ANSWERED:
+                self._send(group)
+        news = _News()
         deadline = float("inf")
-        while True:
-            owing = any(worker.owing for worker in self._workers.values())
-            if posts or broken:
-                deadline = min(deadline, monotonic() + self._patience)
-                enough = self._least == 1 or sum(rows for _, rows, _ in posts) >= self._least
-                if enough or broken or not owing or monotonic() >= deadline:
-                    break
-            elif not owing:
-                raise RuntimeError("nothing to wait for: every row is out and none has been answered")
+        while not self._enough(news, deadline):
+            timeout = min(1.0, deadline - monotonic())
             lines = {worker.line: worker for worker in self._workers.values()}
-            ready = wait(
-                [*lines, *(worker.process.sentinel for worker in lines.values())], min(1.0, deadline - monotonic())
-            )
+            ready = wait([*lines, *(worker.process.sentinel for worker in lines.values())], timeout)
             for worker in list(lines.values()):
-                said = self._read(worker) if worker.line in ready else []
-                posts += said
-                dead = worker.broken or worker.process.sentinel in ready or self._stalled(worker)
-                if dead and not said:  # what it still said is taken first, and looked at again with the next wait
-                    broken += self._replace(worker)
-        return self._take(posts, broken)
+                posts = self._read(worker) if worker.line in ready else []
+                news.posts += posts
+                dead = worker.hung_up or worker.process.sentinel in ready or self._stalled(worker)
+                if dead and not posts:  # what it still said is taken first; the next round looks again
+                    news.posts = [post for post in news.posts if post[0] not in worker.groups]
+                    news.failed += self._replace(worker)
+            if news:
+                deadline = min(deadline, monotonic() + self._batch_seconds)
+        return self._show(news)
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Puts `actions: int32[k]` where the workers read them; if one is not legal nothing is played."""
         if actions.shape != decisions.match.shape:
             raise ValueError(f"{len(decisions)} rows need as many actions, got shape {list(actions.shape)}")
-        state = self._state
         slots = decisions.slots(self.spec)
-        stale = state.stale[slots] > 0
-        if stale.any():
-            state.stale[slots[stale]] -= 1
-            slots, actions = slots[~stale], actions[~stale]
-        rows = state.row[slots]
+        orphaned = self._orphans[slots] > 0
+        if orphaned.any():
+            self._orphans[slots[orphaned]] -= 1
+            slots, actions = slots[~orphaned], actions[~orphaned]
+        rows = self._row_of[slots]
         if len(rows) and rows.min() < 0:
-            slot = int(slots[int(np.flatnonzero(rows < 0)[0])])
-            seats = self.spec.seats
-            raise ValueError(f"match {slot // seats}, seat {slot % seats} has no row that waits for an action")
-        if actions.size and (actions.min() < 0 or actions.max() >= self.spec.actions):
-            raise IllegalAction(f"an action is not one of 0..{self.spec.actions - 1}")
-        shown = self._slabs.decisions
-        illegal = np.flatnonzero(~shown.legal[rows, actions])
-        if len(illegal):
-            row, action = int(rows[illegal[0]]), int(actions[illegal[0]])
-            raise IllegalAction(f"match {shown.match[row]}, seat {shown.seat[row]}: action {action} is not legal")
+            match, seat = divmod(int(slots[int(np.flatnonzero(rows < 0)[0])]), self.spec.seats)
+            raise ValueError(f"match {match}, seat {seat} has no row that waits for an action")
+        self._check_legal(rows, actions)
         self._slabs.action[rows] = actions
-        state.row[slots] = -1
+        self._row_of[slots] = -1
         answered = np.bincount(self._group_of[slots // self.spec.seats], minlength=len(self._groups))
-        state.out -= answered
-        state.acted += np.flatnonzero((answered > 0) & (state.out == 0)).tolist()
+        self._unanswered -= answered
+        for group in np.flatnonzero((answered > 0) & (self._unanswered == 0)).tolist():
+            self._phase[group] = Phase.ANSWERED
 
     def close(self) -> None:
         """Ends the processes and frees the shared memory; may be called twice."""
@@ -206,6 +207,24 @@ class WorkerArena:
         """Process numbers of the workers, for figures and for tests."""
         return [worker.process.pid or 0 for worker in self._workers.values()]
 
+    def _enough(self, news: _News, deadline: float) -> bool:
+        """Whether `wait` should return what has come in."""
+        stepping = Phase.STEPPING in self._phase
+        if not news:
+            if not stepping:
+                raise RuntimeError("nothing to wait for: every row is out and none has been answered")
+            return False
+        return self._batch_rows <= max(news.rows, 1) or bool(news.failed) or not stepping or monotonic() >= deadline
+
+    def _check_legal(self, rows: NDArray[np.intp], actions: NDArray[np.int32]) -> None:
+        if actions.size and (actions.min() < 0 or actions.max() >= self.spec.actions):
+            raise IllegalAction(f"an action is not one of 0..{self.spec.actions - 1}")
+        shown = self._slabs.decisions
+        illegal = np.flatnonzero(~shown.legal[rows, actions])
+        if len(illegal):
+            row, action = int(rows[illegal[0]]), int(actions[illegal[0]])
+            raise IllegalAction(f"match {shown.match[row]}, seat {shown.seat[row]}: action {action} is not legal")
+
     def _start(self, number: int, *, delay: float = 0.0) -> _Worker:
         """A fresh process for worker `number`, playing matches no process before it has played."""
         ours, theirs = self._context.Pipe()
@@ -220,30 +239,34 @@ class WorkerArena:
         )
         process.start()
         theirs.close()
-        return _Worker(number, process, ours, monotonic(), owing=len(mine))
+        for group in mine:
+            self._phase[group] = Phase.STEPPING
+        return _Worker(number, process, ours, list(mine), monotonic())
 
-    def _send(self, worker: _Worker, group: int) -> None:
+    def _send(self, group: int) -> None:
         """Tells a worker that a group has its actions. One that just died is found by the next `wait`."""
-        worker.owing += 1
+        worker = self._workers[self._groups[group].worker]
+        self._phase[group] = Phase.STEPPING
         worker.heard = monotonic()
         with suppress(OSError):
             worker.line.send_bytes(_POST.pack(group, 0, 0))
 
     def _read(self, worker: _Worker) -> list[tuple[int, int, int]]:
-        """The worker's messages: group, rows and results each."""
+        """The worker's posts."""
         posts: list[tuple[int, int, int]] = []
         try:
             while worker.line.poll():
                 message = worker.line.recv_bytes()
                 worker.heard = monotonic()
                 if len(message) == _POST.size:
-                    posts.append(_POST.unpack(message))
-                    worker.owing -= 1
-                    worker.useful = True
+                    group, rows, ended = _POST.unpack(message)
+                    posts.append((group, rows, ended))
+                    self._phase[group] = Phase.SHOWN if rows else Phase.ANSWERED
+                    worker.proven = True
                 else:
                     self._hear_failure(worker, *msgspec.msgpack.decode(message, type=tuple[str, str]))
         except (EOFError, OSError):
-            worker.broken = True
+            worker.hung_up = True
         return posts
 
     def _hear_failure(self, worker: _Worker, kind: str, text: str) -> None:
@@ -257,7 +280,8 @@ class WorkerArena:
         self._last_failure = text
 
     def _stalled(self, worker: _Worker) -> bool:
-        if worker.owing == 0 or monotonic() - worker.heard < self._stall:
+        stepping = any(self._phase[group] is Phase.STEPPING for group in worker.groups)
+        if not stepping or monotonic() - worker.heard < self._stall:
             return False
         self._say(f"worker {worker.number} has said nothing for {self._stall:.0f} s: it is killed")
         return True
@@ -269,58 +293,45 @@ class WorkerArena:
         worker.process.kill()
         worker.process.join()
         code = worker.process.exitcode
-        if not worker.useful:
-            self._failed_starts += 1
-            if self._failed_starts >= _START_TRIES:
-                raise RunError(f"worker {worker.number} died {self._failed_starts} times before its first row")
-        else:
-            self._failed_starts = 0
+        self._failed_starts = 0 if worker.proven else self._failed_starts + 1
+        if self._failed_starts >= _START_TRIES:
+            raise RunError(f"worker {worker.number} died {self._failed_starts} times before its first row")
         cause = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         self._say(f"worker {worker.number} died ({cause}): its matches start anew in another process")
-        state, seats = self._state, self.spec.seats
-        for number, group in enumerate(self._groups):
-            if group.worker == worker.number:
-                rows = state.row[group.rows]
-                state.stale[group.rows] += rows >= 0
-                rows[:] = -1
-                state.out[number] = 0
-                if number in state.acted:
-                    state.acted.remove(number)
+        died = []
+        for number in worker.groups:
+            group = self._groups[number]
+            shown = self._row_of[group.rows]
+            self._orphans[group.rows] += shown >= 0
+            shown[:] = -1
+            self._unanswered[number] = 0
+            matches = np.arange(group.matches.start, group.matches.stop, dtype=np.int32)
+            died.append(matches[self._running[matches]])
         self._workers[worker.number] = self._start(worker.number)
-        groups = [group for group in self._groups if group.worker == worker.number]
-        mine = np.arange(groups[0].matches.start, groups[-1].matches.stop, dtype=np.int32)
-        match = mine[state.started[mine]]
+        match = np.concatenate(died)
         if len(match) == 0:
             return []
-        state.started[match] = False
-        zeros = np.zeros((len(match), seats), np.float32)
+        self._running[match] = False
+        zeros = np.zeros((len(match), self.spec.seats), np.float32)
         return [Results(match=match, outcome=zeros, reward=zeros.copy(), failed=np.ones(len(match), np.bool_))]
 
-    def _take(self, posts: list[tuple[int, int, int]], broken: list[Results]) -> tuple[Decisions, Results]:
-        """The rows and results of `posts`, noted as out."""
-        state = self._state
-        results = [*broken]
-        for number, _, count in posts:
-            start = self._groups[number].matches.start
-            results.append(self._slabs.results.take(np.arange(start, start + count)))
-        for part in results:
-            state.started[part.match] = False
-        parts = [
-            slice(self._groups[number].rows.start, self._groups[number].rows.start + count)
-            for number, count, _ in posts
-            if count
-        ]
+    def _show(self, news: _News) -> tuple[Decisions, Results]:
+        """The rows and results that came in: views if they are of one group, else joined in the staging rows."""
+        results, parts = [*news.failed], []
+        for number, rows, ended in news.posts:
+            group = self._groups[number]
+            self._unanswered[number] = rows
+            results.append(self._slabs.results.take(np.arange(group.matches.start, group.matches.start + ended)))
+            if rows:
+                parts.append(slice(group.rows.start, group.rows.start + rows))
+        all_results = Results.join(results)
+        self._running[all_results.match] = False
         shown = [self._slabs.decisions.take(part) for part in parts or [slice(0, 0)]]
         decisions = shown[0] if len(shown) == 1 else Decisions.join(shown, out=self._staging)
-        for number, count, _ in posts:
-            state.out[number] = count
-            if count == 0:
-                state.acted.append(number)
         if parts:
-            rows = np.concatenate([np.arange(part.start, part.stop) for part in parts])
-            state.row[decisions.slots(self.spec)] = rows
-            state.started[decisions.match] = True
-        return decisions, Results.join(results)
+            self._row_of[decisions.slots(self.spec)] = np.concatenate([np.arange(p.start, p.stop) for p in parts])
+            self._running[decisions.match] = True
+        return decisions, all_results
 
 
 def play_groups(

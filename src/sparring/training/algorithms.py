@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from torch import nn
-
 from sparring.core import GameSpec, Player
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings, GateSettings
@@ -14,6 +12,7 @@ from sparring.learn.learner import Learner
 from sparring.learn.magnet import Magnet, MagnetSettings
 from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.learn.rnad import Rnad, RnadSettings
+from sparring.policy import Policy
 from sparring.search import SearchPlayer, Symmetric
 from sparring.search.seating import forward_model, search_player
 
@@ -36,61 +35,62 @@ class Algorithm:
     learner: Learner
     player: Callable[[InferenceEngine, str], Player]
     """Seats the policy of an engine."""
-    rows: int
-    """Decisions an update."""
+    batch_size: int
+    """Decisions collected for each update."""
     settings_at: str = "learner"
-    """The key of the configuration that holds `rows` and `batch`, for messages."""
-    segment: int = 0
-    cut: int = 0
+    """The key of the configuration that holds `batch_size` and `minibatch_size`, for messages."""
+    segment_length: int = 0
+    """Decisions from one stored memory to the next; 0 for networks without memory."""
+    truncate_after: int = 0
+    """Decisions after which an unfinished episode is learned from; 0 waits for the end."""
     keep_policy: bool = False
+    """Whether the learner needs the whole distribution that each action was drawn from."""
     exact: bool = True
     """Whether the learner compares its own probabilities with those played, so that only torch may play them."""
     gate: GateSettings | None = None
     """The trial new weights must pass before they play; None: they play at once."""
-    deployed: nn.Module | None = None
+    deployed: Policy | None = None
     """The policy that is rated and saved, where it is another than the one that plays."""
-    least: float = 0.0
+    policy_threshold: float = 0.0
     """Actions less likely than this are left out where the policy is rated."""
 
 
 def build_algorithm(
-    settings: LearnerSettings, policy: nn.Module, *, spec: GameSpec, device: Device, seed: int
+    settings: LearnerSettings, policy: Policy, *, spec: GameSpec, device: Device, seed: int
 ) -> Algorithm:
     """The algorithm that `settings` describes, training `policy` for `spec`."""
     if isinstance(settings, AlphaZeroSettings):
         return _alphazero(settings, policy, spec=spec, device=device, seed=seed)
-    recurrent = bool(policy.initial_memory(1))  # type: ignore[operator]
+    recurrent = bool(policy.initial_memory(1))
     if isinstance(settings, RnadSettings):
         rnad = Rnad(policy, settings, device=device)
         return Algorithm(
             learner=rnad,
             player=partial(NetworkPlayer, temperature=settings.temperature, keep_policy=True),
-            rows=settings.rows,
-            segment=settings.segment if recurrent else 0,
+            batch_size=settings.batch_size,
+            segment_length=settings.segment_length if recurrent else 0,
             keep_policy=True,
             deployed=rnad.target,
-            least=settings.least,
+            policy_threshold=settings.policy_threshold,
         )
     if isinstance(settings, MagnetSettings):
         return Algorithm(
             learner=Magnet(policy, settings, device=device, seed=seed),
             player=NetworkPlayer,
-            rows=settings.ppo.rows,
+            batch_size=settings.ppo.batch_size,
             settings_at="learner.ppo",
-            segment=settings.ppo.segment if recurrent else 0,
+            segment_length=settings.ppo.segment_length if recurrent else 0,
         )
     return Algorithm(
         learner=Ppo(policy, settings, device=device, seed=seed),
         player=NetworkPlayer,
-        rows=settings.rows,
-        segment=settings.segment if recurrent else 0,
-        cut=settings.cut,
+        batch_size=settings.batch_size,
+        segment_length=settings.segment_length if recurrent else 0,
+        truncate_after=settings.truncate_after,
     )
 
 
-def _alphazero(
-    settings: AlphaZeroSettings, policy: nn.Module, *, spec: GameSpec, device: Device, seed: int
-) -> Algorithm:
+def _alphazero(settings: AlphaZeroSettings, policy: Policy, *, spec: GameSpec, device: Device, seed: int) -> Algorithm:
     model = forward_model(spec)
 
     def player(engine: InferenceEngine, name: str) -> SearchPlayer:
@@ -104,11 +104,11 @@ def _alphazero(
             cache=settings.cache,
         )
 
-    image = model.symmetry if isinstance(model, Symmetric) else None
+    symmetry = model.symmetry if isinstance(model, Symmetric) else None
     return Algorithm(
-        learner=AlphaZero(policy, settings, device=device, seed=seed, image=image),
+        learner=AlphaZero(policy, settings, device=device, seed=seed, symmetry=symmetry),
         player=player,
-        rows=settings.rows,
+        batch_size=settings.batch_size,
         keep_policy=True,
         exact=False,
         gate=settings.gate if settings.gate.every else None,

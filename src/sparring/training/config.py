@@ -1,6 +1,6 @@
 """The training configuration: presets as YAML in the games' packages, `key=value` overrides, validated whole."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -58,19 +58,19 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     init: str | None = None
     """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
     decisions: Count = 1_000_000
-    """Decisions to train on in all."""
+    """Decisions to train on in all; the run ends with the update that reaches them."""
     matches: Count = 512
     """Matches played at the same time."""
     seed: int = 0
     workers: NotNegative = 0
     """Processes that play; 0 plays in this one, deterministic from the seed."""
-    batch_size: Count = 1
+    inference_batch_size: Count = 1
     """Rows a forward pass of self-play waits for, where they trickle in: with workers, and in Pokémon."""
-    batch_timeout_ms: Annotated[float, Meta(ge=0)] = 20.0
+    inference_timeout_ms: Annotated[float, Meta(ge=0)] = 20.0
     """But no longer than this after the first of them."""
     overlap: bool = False
     """Whether the next episodes are collected while the last are learned from; no longer deterministic."""
-    most_age: NotNegative = 0
+    max_policy_lag: NotNegative = 0
     """Episodes begun with weights more than this many updates old are dropped; 0: none is."""
     device: DeviceName = "auto"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -78,7 +78,7 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Precision of self-play's forward passes alone (bfloat16, or int8 on a CPU); null: as `dtype`."""
     backend: BackendName = "auto"
     """What runs self-play's forward passes; "auto": the faster one here, if the learner does not need torch's own."""
-    compiled: bool = False
+    compile: bool = False
     """Whether inference runs through torch.compile."""
     threads: NotNegative = 0
     """CPU threads for torch; 0 takes all cores."""
@@ -86,21 +86,10 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     evaluation: EvaluationSettings = EvaluationSettings()
 
 
-FREE_TO_CHANGE = (
-    "decisions",
-    "workers",
-    "batch_size",
-    "batch_timeout_ms",
-    "overlap",
-    "most_age",
-    "device",
-    "actor_dtype",
-    "backend",
-    "compiled",
-    "threads",
-    "checkpoint",
-    "evaluation",
-)
+FREE_TO_CHANGE = {
+    "decisions", "workers", "inference_batch_size", "inference_timeout_ms", "overlap", "max_policy_lag", "device",
+    "actor_dtype", "backend", "compile", "threads", "checkpoint", "evaluation",
+}  # fmt: skip
 """Keys that may differ when a run is resumed."""
 
 
@@ -158,7 +147,16 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
     return config, game
 
 
-def changed_keys(old: TrainConfig, new: TrainConfig) -> list[str]:
-    """Top-level keys in which a resumed run would differ where it may not."""
-    before, after = msgspec.to_builtins(old), msgspec.to_builtins(new)
-    return [key for key in after if key not in FREE_TO_CHANGE and before.get(key) != after[key]]
+def differences(stored: TrainConfig, wanted: TrainConfig) -> list[str]:
+    """What keeps a run with config `stored` from being resumed with `wanted`: each key with both values."""
+    there, here = (dict(_flat(msgspec.to_builtins(config))) for config in (stored, wanted))
+    keys = [key for key in there | here if key.partition(".")[0] not in FREE_TO_CHANGE]
+    return [f"{key}: {there.get(key)} there, {here.get(key)} here" for key in keys if there.get(key) != here.get(key)]
+
+
+def _flat(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in data.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value

@@ -1,135 +1,182 @@
-"""Rating a policy against built-in players, at once or in a thread of its own while training goes on."""
+"""Rating: matches of a policy against built-in players, or of new weights against old, in arenas of their own.
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+`Rater` plays them. `Ratings` decides when, at once or in the background, and keeps the best policy.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from threading import Event
 from typing import Any
 
+import numpy as np
 from torch import nn
 
-from sparring.core import Adaptive, Game, GameSpec, Score, Solvable, Watchable, built_in
+from sparring.core import Adaptive, Arena, Game, GameSpec, Player, Score, Solvable, Stages, Watchable, built_in
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.league import evaluate
 from sparring.policy.checkpoint import Checkpoint
-from sparring.training.config import EvaluationSettings
+from sparring.policy.network import build_network
+from sparring.training.background import Background
+from sparring.training.config import TrainConfig
+from sparring.training.run import RunFolder
 
-_POLICY = "main"
+POLICY = "main"
+"""The name of the policy that is trained, in self-play's engine and in those of ratings."""
+
+Standing = Mapping[str, int] | None
+"""Where the curriculum of an arena stands, if it has one."""
 
 
 @dataclass(frozen=True)
-class Rated:
-    """A policy at rest and how it did."""
+class Rating:
+    """How a policy did."""
 
     checkpoint: Checkpoint
     scores: Mapping[str, Score]
+    """By opponent."""
+    nash_conv: float | None
+    """Exact exploitability, where the game can be solved."""
+
+    def metrics(self) -> dict[str, float]:
+        """As metrics; `rating/update` is the update whose policy was rated."""
+        metrics = {f"rating/win_rate/{name}": score.win_rate for name, score in self.scores.items()}
+        if self.nash_conv is not None:
+            metrics["rating/nash_conv"] = self.nash_conv
+        return metrics | {"rating/update": self.checkpoint.version}
 
 
 @dataclass(frozen=True)
 class Rater:
-    """Plays policies of one run against its built-in opponents, in arenas of their own."""
+    """Plays the policies of one run."""
 
     game: Game
+    config: TrainConfig
     settings: Any
+    """The game's."""
     spec: GameSpec
     device: Device
-    evaluation: EvaluationSettings
-    matches: int
-    """The most matches to play at the same time."""
-    seed: int
-    least: float
+    policy_threshold: float
     """Actions less likely than this are left out."""
 
-    def player(self, policy: nn.Module, *, matches: int, seed: int) -> NetworkPlayer:
-        """`policy` as it is rated, with room for `matches` matches; the module belongs to the player from now on."""
-        engine = InferenceEngine(self.spec, slots=matches * self.spec.seats, device=self.device, seed=seed)
-        engine.add(_POLICY, policy)
+    def rate(
+        self, checkpoint: Checkpoint, standing: Standing = None, *, pulse: Callable[[], None] = lambda: None
+    ) -> Rating:
+        """Matches against every built-in opponent; what `pulse` raises, called every now and then, breaks off."""
+        scores = {}
+        for number, name in enumerate(self.config.evaluation.opponents):
+            seed = self.config.seed + 1_000_003 * (number + 1) + checkpoint.version
+            with self._arena(self.config.evaluation.matches, seed=seed, standing=standing) as arena:
+                player = self.player(checkpoint, matches=arena.matches, seed=seed)
+                opponent = built_in(self.game, self.spec, name, seed=seed)
+                scores[name] = evaluate(player, opponent, arena, matches=self.config.evaluation.matches, pulse=pulse)
+        about = {**checkpoint.about, "win_rates": {name: score.win_rate for name, score in scores.items()}}
+        return Rating(replace(checkpoint, about=about), scores, self.nash_conv(checkpoint))
+
+    def compare(
+        self, new: Checkpoint, old: Checkpoint, seat: Callable[[InferenceEngine, str], Player], *, matches: int
+    ) -> Score:
+        """Matches of `new` against `old`, both played as `seat` seats a policy of an engine."""
+        seed = self.config.seed + 7_000_003 * new.version
+        with self._arena(matches, seed=seed) as arena:
+            engine = self._engine({"new": new, "old": old}, matches=arena.matches, seed=seed)
+            return evaluate(seat(engine, "new"), seat(engine, "old"), arena, matches=matches)
+
+    def nash_conv(self, checkpoint: Checkpoint) -> float | None:
+        """What two perfect opponents would win off the policy together; None if the game cannot be solved."""
+        if not isinstance(self.game, Solvable):
+            return None
+        return self.game.nash_conv(self.settings, lambda matches: self.player(checkpoint, matches=matches, seed=0))
+
+    def keep_highlights(self, checkpoint: Checkpoint, standing: Standing, folder: Path) -> None:
+        """Plays some matches against the last opponent and keeps the best, if the game's matches can be shown."""
+        if not isinstance(self.game, Watchable) or not self.config.evaluation.opponents:
+            return
+        rival, seed = self.config.evaluation.opponents[-1], self.config.seed + 11_000_003 * checkpoint.version
+        with self._arena(1, seed=seed, standing=standing) as arena:
+            player = self.player(checkpoint, matches=1, seed=seed)
+            players, names = (player, built_in(self.game, self.spec, rival, seed=seed)), (self.game.name, rival)
+            self.game.keep_matches(arena, players, folder, names=names, update=checkpoint.version)
+
+    def copy(self, checkpoint: Checkpoint) -> nn.Module:
+        """A network of its own with the weights of `checkpoint`."""
+        return checkpoint.policy(self.spec, partial(build_network, checkpoint.network, self.game))
+
+    def player(self, checkpoint: Checkpoint, *, matches: int, seed: int) -> NetworkPlayer:
+        """The policy as it is rated, with room for `matches` matches."""
+        engine = self._engine({POLICY: checkpoint}, matches=matches, seed=seed)
+        temperature = self.config.evaluation.temperature
         return NetworkPlayer(
-            engine, _POLICY, temperature=self.evaluation.temperature, least=self.least, keep_policy=True
+            engine, POLICY, temperature=temperature, policy_threshold=self.policy_threshold, keep_policy=True
         )
 
-    def rate(
-        self,
-        policy: Callable[[], nn.Module],
-        *,
-        update: int,
-        standing: Mapping[str, int] | None,
-        pulse: Callable[[], None] = lambda: None,
-    ) -> dict[str, Score]:
-        """A score against each opponent; `policy` makes a copy to play with, `standing` is a curriculum's.
+    def _engine(self, policies: Mapping[str, Checkpoint], *, matches: int, seed: int) -> InferenceEngine:
+        engine = InferenceEngine(self.spec, slots=matches * self.spec.seats, device=self.device, seed=seed)
+        for name, checkpoint in policies.items():
+            engine.add(name, self.copy(checkpoint))
+        return engine
 
-        What `pulse` raises, called every now and then, breaks off.
-        """
-        scores = {}
-        for number, name in enumerate(self.evaluation.opponents):
-            seed = self.seed + 1_000_003 * (number + 1) + update
-            arena = self.game.arena(self.settings, matches=min(self.evaluation.matches, self.matches), seed=seed)
-            try:
-                if standing is not None and isinstance(arena, Adaptive):
-                    arena.stand_at(standing)
-                player = self.player(policy(), matches=arena.matches, seed=seed)
-                opponent = built_in(self.game, self.spec, name, seed=seed)
-                scores[name] = evaluate(player, opponent, arena, matches=self.evaluation.matches, pulse=pulse)
-            finally:
-                arena.close()
-        return scores
-
-    def show(
-        self, policy: Callable[[], nn.Module], folder: Path, *, update: int, standing: Mapping[str, int] | None
-    ) -> None:
-        """Lets the game keep the best of some matches against the last of the opponents in `folder`."""
-        if not isinstance(self.game, Watchable) or not self.evaluation.opponents:
-            return
-        rival, seed = self.evaluation.opponents[-1], self.seed + 11_000_003 * update
-        arena = self.game.arena(self.settings, matches=1, seed=seed)
+    @contextmanager
+    def _arena(self, matches: int, *, seed: int, standing: Standing = None) -> Iterator[Arena]:
+        """A fresh arena for `matches` matches, closed afterwards."""
+        arena = self.game.arena(self.settings, matches=min(matches, self.config.matches), seed=seed)
         try:
             if standing is not None and isinstance(arena, Adaptive):
                 arena.stand_at(standing)
-            players = self.player(policy(), matches=1, seed=seed), built_in(self.game, self.spec, rival, seed=seed)
-            self.game.keep_matches(arena, players, folder, names=(self.game.name, rival), update=update)
+            yield arena
         finally:
             arena.close()
 
-    def solve(self, policy: Callable[[], nn.Module]) -> dict[str, float]:
-        """Exact figures of a policy, where the game can be solved."""
-        if not isinstance(self.game, Solvable):
-            return {}
-        seat = lambda matches: self.player(policy(), matches=matches, seed=0)  # noqa: E731
-        return {"nash_conv": self.game.nash_conv(self.settings, seat)}
 
+@dataclass
+class Ratings:
+    """The ratings of one run, up to the final one. The best rated policy is kept in the run's folder."""
 
-class Abandoned(Exception):
-    """A rating was broken off because nobody waits for it any more."""
+    rater: Rater
+    folder: RunFolder
+    stages: Stages
+    best: float = -1.0
+    """The best mean win rate so far."""
+    latest: Rating | None = None
+    _background: Background[Rating] = field(default_factory=lambda: Background("rate"))
 
+    def after_update(self, checkpoint: Checkpoint, standing: Standing) -> dict[str, float]:
+        """Rates the policy if it is due; returns the metrics of the rating that came in, if one did.
 
-class Background:
-    """One rating at a time in a thread of its own."""
+        In the background that is an earlier one, and a new one begins only when the one before has ended.
+        """
+        settings = self.rater.config.evaluation
+        due = settings.every > 0 and checkpoint.version % settings.every == 0
+        with self.stages.time("rating"):
+            metrics = self._noted(self._background.take(wait=due))
+            if due and settings.background:
+                self.rater.keep_highlights(checkpoint, standing, self.folder.path / "matches")
+                self._background.begin(partial(self.rater.rate, checkpoint, standing, pulse=self._background.pulse))
+            return self._rate(checkpoint, standing) if due and not settings.background else metrics
 
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rate")
-        self._coming: Future[Rated] | None = None
-        self._closing = Event()
-
-    def begin(self, rating: Callable[[], Rated]) -> None:
-        """Starts `rating`, which calls `pulse` as it goes; the one before must have been taken."""
-        if self._coming is not None:
-            raise RuntimeError("a rating is still to be taken")
-        self._coming = self._thread.submit(rating)
-
-    def take(self, *, wait: bool) -> Rated | None:
-        """The rating that was begun, if it is done or `wait` says to wait for it; None if there is none."""
-        if self._coming is None or not (wait or self._coming.done()):
-            return None
-        rated, self._coming = self._coming.result(), None
-        return rated
-
-    def pulse(self) -> None:
-        """Raises `Abandoned` once `close` was called."""
-        if self._closing.is_set():
-            raise Abandoned
+    def finish(self, checkpoint: Checkpoint, standing: Standing) -> Iterator[dict[str, float]]:
+        """Waits for the rating under way, then rates the last policy unless that was it; yields the metrics of each."""
+        if (rating := self._background.take(wait=True)) is not None:
+            yield self._noted(rating)
+        if self.latest is None or self.latest.checkpoint.version != checkpoint.version:
+            yield self._rate(checkpoint, standing)
 
     def close(self) -> None:
-        """Breaks off what is under way and ends the thread."""
-        self._closing.set()
-        self._thread.shutdown(wait=True)
+        """Breaks off what is under way."""
+        self._background.close()
+
+    def _rate(self, checkpoint: Checkpoint, standing: Standing) -> dict[str, float]:
+        self.rater.keep_highlights(checkpoint, standing, self.folder.path / "matches")
+        return self._noted(self.rater.rate(checkpoint, standing))
+
+    def _noted(self, rating: Rating | None) -> dict[str, float]:
+        """Keeps a rated policy if its mean win rate is no worse than any before; returns its metrics."""
+        if rating is None:
+            return {}
+        self.latest = rating
+        mean = float(np.mean([score.win_rate for score in rating.scores.values()] or [0.0]))
+        if mean >= self.best:
+            self.best = mean
+            self.folder.save_best(rating.checkpoint)
+        return rating.metrics()

@@ -30,7 +30,7 @@ from sparring.core.checksums import read_checked, with_checksums
 from sparring.core.files import cannot_write, is_leftover, lock_folder, remove_folder, sweep, write_file, write_folder
 from sparring.core.settings import convert
 from sparring.policy.checkpoint import Checkpoint, parse_tensors, save_checkpoint, tensor_bytes
-from sparring.training.config import STORED, TrainConfig, changed_keys
+from sparring.training.config import STORED, TrainConfig, differences
 
 _STATE, _LEARNER, _PLAYING = "state.json", "learner.safetensors", "playing.safetensors"
 
@@ -59,10 +59,10 @@ class RunFolder:
         )
         stored = self.path / STORED
         if stored.exists():
-            changed = changed_keys(_read_config(stored), config)
+            changed = differences(_read_config(stored), config)
             if changed:
                 raise InputError(
-                    f"{self.path} holds a run with another {changed[0]}; choose another folder with --run, or delete it"
+                    f"{self.path} holds another run ({changed[0]}); choose another folder with --run, or delete it"
                 )
         elif not all(is_leftover(path) for path in self.path.iterdir()):
             raise InputError(f"{self.path} is not empty and holds no run; choose another folder with --run")

@@ -31,11 +31,6 @@ def test_arena_and_players_come_from_settings() -> None:
     assert len(GAME.players["path"](settings, 0).act(decisions).action) == 4
 
 
-def test_actions_have_names() -> None:
-    spec = GAME.spec(HexSettings(size=5, swap=True))
-    assert [GAME.describe(spec, action) for action in (0, 7, 25)] == ["a1", "c2", "swap"]
-
-
 def test_a_network_of_another_game_does_not_fit() -> None:
     spec = GAME.spec(HexSettings())
     other = GameSpec(game="chess", settings={}, seats=2, actions=10, observation={})

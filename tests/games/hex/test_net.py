@@ -16,17 +16,17 @@ def policy_for(settings: HexSettings, **network: object) -> ActorCritic:
     return policy
 
 
-def rows_of(settings: HexSettings, *, steps: int, matches: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """planes, legal and first of `steps` waits, `[steps, matches, ...]`."""
+def rows_of(settings: HexSettings, *, steps: int, matches: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Planes and legal of `steps` waits, `[steps, matches, ...]`."""
     arena = HexArena(settings, matches=matches, seed=0)
     player = RandomPlayer(0)
     kept = []
     for _ in range(steps):
         decisions, _ = arena.wait()
-        kept.append((decisions.observation["planes"].copy(), decisions.legal.copy(), decisions.first.copy()))
+        kept.append((decisions.observation["planes"].copy(), decisions.legal.copy()))
         arena.act(decisions, player.act(decisions).action)
-    planes, legal, first = (torch.from_numpy(np.stack(arrays)) for arrays in zip(*kept, strict=True))
-    return planes, legal, first
+    planes, legal = (torch.from_numpy(np.stack(arrays)) for arrays in zip(*kept, strict=True))
+    return planes, legal
 
 
 @pytest.mark.parametrize("memory", ["none", "lstm"])
@@ -34,13 +34,11 @@ def rows_of(settings: HexSettings, *, steps: int, matches: int) -> tuple[torch.T
 def test_step_and_unroll_are_one_function(memory: str, swap: bool) -> None:
     settings = HexSettings(size=4, swap=swap)
     policy = policy_for(settings, memory=memory)
-    planes, legal, first = rows_of(settings, steps=20, matches=3)
-    first[7, 1] = first[12, 0] = True
+    planes, legal = rows_of(settings, steps=20, matches=3)
     with torch.no_grad():
-        whole = policy.unroll({"planes": planes}, legal, first, policy.initial_memory(3))
+        whole = policy.unroll({"planes": planes}, legal, policy.initial_memory(3))
         carried = policy.initial_memory(3)
         for step in range(20):
-            carried = {name: state * ~first[step, :, None] for name, state in carried.items()}
             now = policy.step({"planes": planes[step]}, legal[step], carried)
             carried = now.memory
             torch.testing.assert_close(now.logits, whole.logits[step], atol=1e-5, rtol=1e-5)
@@ -55,7 +53,7 @@ def test_step_and_unroll_are_one_function(memory: str, swap: bool) -> None:
 def test_memory_reaches_logits_and_value() -> None:
     settings = HexSettings(size=4)
     policy = policy_for(settings, memory="lstm")
-    planes, legal, _ = rows_of(settings, steps=1, matches=2)
+    planes, legal = rows_of(settings, steps=1, matches=2)
     memory = {name: torch.ones_like(state) for name, state in policy.initial_memory(2).items()}
     with torch.no_grad():
         fresh = policy.step({"planes": planes[0]}, legal[0], policy.initial_memory(2))
@@ -68,8 +66,8 @@ def test_memory_reaches_logits_and_value() -> None:
 def test_every_weight_is_trained() -> None:
     settings = HexSettings(size=4, swap=True)
     policy = policy_for(settings, memory="lstm")
-    planes, legal, first = rows_of(settings, steps=6, matches=4)
-    out = policy.unroll({"planes": planes}, legal, first, policy.initial_memory(4))
+    planes, legal = rows_of(settings, steps=6, matches=4)
+    out = policy.unroll({"planes": planes}, legal, policy.initial_memory(4))
     (out.logits.pow(2).sum() + (out.value - 0.5).pow(2).sum()).backward()
     assert [name for name, weight in policy.named_parameters() if weight.grad is None or not weight.grad.any()] == []
 
@@ -77,7 +75,7 @@ def test_every_weight_is_trained() -> None:
 def test_a_row_has_the_same_answer_in_any_batch() -> None:
     settings = HexSettings(size=5)
     policy = policy_for(settings)
-    planes, legal, _ = rows_of(settings, steps=1, matches=64)
+    planes, legal = rows_of(settings, steps=1, matches=64)
     with torch.no_grad():
         batch = policy.step({"planes": planes[0]}, legal[0], {})
         alone = policy.step({"planes": planes[0, 9:10]}, legal[0, 9:10], {})
@@ -90,9 +88,9 @@ def test_the_same_weights_play_any_size_and_swap_rule() -> None:
     assert GAME.fits(GAME.spec(trained), GAME.spec(plain)) is None
     small, large = policy_for(trained), policy_for(plain)
     large.load_state_dict(small.state_dict())
-    planes, legal, _ = rows_of(plain, steps=1, matches=2)
+    planes, legal = rows_of(plain, steps=1, matches=2)
     assert large.step({"planes": planes[0]}, legal[0], {}).logits.shape == (2, 121)
-    planes, legal, _ = rows_of(trained, steps=1, matches=2)
+    planes, legal = rows_of(trained, steps=1, matches=2)
     assert small.step({"planes": planes[0]}, legal[0], {}).logits.shape == (2, 26)
 
 
@@ -111,7 +109,7 @@ def test_a_fresh_network_is_calm() -> None:
     for blocks in (1, 20):
         torch.manual_seed(0)
         policy = GAME.policy(GAME.spec(HexSettings()), HexNetwork(channels=32, blocks=blocks))
-        planes, legal, _ = rows_of(HexSettings(), steps=12, matches=16)
+        planes, legal = rows_of(HexSettings(), steps=12, matches=16)
         with torch.no_grad():
             out = policy.step({"planes": planes[-1]}, legal[-1], {})
         assert out.logits.std() < 0.1
@@ -122,7 +120,7 @@ def test_a_symmetric_network_would_answer_the_turned_board_alike() -> None:
     """The frame of edge stones has the board's own symmetry: turning planes and weights turns the logits."""
     settings = HexSettings(size=5, swap=True)
     policy = policy_for(settings)
-    planes, legal, _ = rows_of(settings, steps=8, matches=4)
+    planes, legal = rows_of(settings, steps=8, matches=4)
     turned, permutation = HexModel(GAME.spec(settings)).symmetry({"planes": planes[-1].numpy()})
     with torch.no_grad():
         straight = policy.step({"planes": planes[-1]}, legal[-1], {})

@@ -1,3 +1,5 @@
+from time import process_time
+
 import pytest
 
 from sparring.core import InputError, RandomPlayer
@@ -106,6 +108,7 @@ def test_sgf_as_others_write_it() -> None:
         ("(;SZ[20])", "line 1, column 3: SZ[20]; allowed is one size from 3 to 19"),
         ("(;SZ[x])", "SZ[x]; allowed"),
         ("(;SZ[²])", "SZ[²]; allowed"),
+        (f"(;SZ[{'9' * 5000}])", "line 1, column 3: SZ[9999999999999999999…]; allowed is one size"),
         ("(;B[a1])", "a move before the board's size"),
         ("(;SZ[5]\n;W[a1])", "line 2, column 2: W moves out of turn"),
         ("(;SZ[5]\n;B[a1]\n;B[a2])", "line 3, column 2: B moves out of turn"),
@@ -123,6 +126,15 @@ def test_malformed_sgf_is_refused_with_its_place(text: str, wrong: str) -> None:
         read_sgf(text)
     assert wrong in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_time_to_read_grows_with_the_length_only() -> None:
+    def seconds(comments: int) -> float:
+        started = process_time()
+        assert read_sgf(f"(;SZ[5]{'C[abc]' * comments})").size == 5
+        return process_time() - started
+
+    assert seconds(120_000) < 8 * seconds(30_000) + 0.1
 
 
 def test_records_that_cannot_be_are_not_written() -> None:

@@ -1,9 +1,8 @@
 """The weights that come with the package: small, and worth shipping."""
 
-from sparring.core import built_in
-from sparring.inference import Device
-from sparring.league import Entrant, evaluate
-from sparring.league.entrants import shipped_weights
+from sparring.core import shipped_weights
+from sparring.league import Entrant, Seating, Style
+from sparring.league.evaluation import evaluate_entrants
 from tests import hex as small
 
 
@@ -17,10 +16,6 @@ def test_they_are_small_and_say_how_they_were_made():
 
 
 def test_eight_simulations_beat_the_path_player_on_random_openings():
-    arena = small.arena(7, matches=40, opening=2)
-    spec = small.spec(7)
-    player = Entrant.parse("hex-7x7").seat(
-        small.GAME, spec, matches=40, device=Device.pick("cpu"), temperature=0.0, seed=0, simulations=8
-    )
-    score = evaluate(player, built_in(small.GAME, spec, "path", seed=0), arena, matches=40)
+    seating = Seating.of("hex-7x7", "path", settings={"opening": 2})
+    score = evaluate_entrants(seating, matches=40, style=Style(simulations=8, device="cpu"))
     assert score.win_rate >= 0.9

@@ -10,10 +10,8 @@ from torch import Tensor
 from sparring.core import GameSpec, InputError, RandomPlayer
 from sparring.core.settings import convert
 from sparring.games.pokemon import GAME, PokemonArena, PokemonNetwork, PokemonSettings
-from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.columns import MOVES, TEAM
 from sparring.games.pokemon.dex import load_dex
-from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.net import DexTables
 from sparring.games.pokemon.settings import Size
 from sparring.policy import parameter_count
@@ -50,20 +48,15 @@ def test_steps_and_unroll_are_the_same_function(format: str, memory: str) -> Non
     spec, observation, legal = real_rows(format, 12)
     torch.manual_seed(0)
     policy = GAME.policy(spec, PokemonNetwork(width=32, heads=2, memory=memory))
-    first = torch.zeros(4, 3, dtype=torch.bool)
-    first[0] = True
-    first[2, 1] = True
     with torch.no_grad():
         whole = policy.unroll(
             {name: field.unflatten(0, (4, 3)) for name, field in observation.items()},
             legal.unflatten(0, (4, 3)),
-            first,
             policy.initial_memory(3),
         )
         state = policy.initial_memory(3)
         for step in range(4):
             rows = slice(3 * step, 3 * step + 3)
-            state = {name: value * ~first[step].view(3, *[1] * (value.dim() - 1)) for name, value in state.items()}
             answer = policy.step({name: field[rows] for name, field in observation.items()}, legal[rows], state)
             state = answer.memory
             torch.testing.assert_close(answer.logits, whole.logits[step], atol=1e-5, rtol=1e-4)
@@ -188,9 +181,3 @@ def test_a_network_fits_formats_with_the_same_actions_only() -> None:
 def test_the_settings_of_a_spec_make_the_same_spec_again() -> None:
     spec = GAME.spec(PokemonSettings(format="gen9vgc2025regi", observation="full", shaping=1.0))
     assert GAME.spec(convert(dict(spec.settings), PokemonSettings, where="spec")) == spec
-
-
-def test_actions_have_names() -> None:
-    spec = GAME.spec(PokemonSettings(format="gen9randombattle"))
-    space = action_space(find_format("gen9randombattle"))
-    assert GAME.describe(spec, 0) == space.describe(0) == "move 1"

@@ -6,8 +6,8 @@ from poke_env.player import MaxBasePowerPlayer, SimpleHeuristicsPlayer
 from poke_env.player import RandomPlayer as TheirRandomPlayer
 
 from sparring.core import Decisions, InputError, RandomPlayer
+from sparring.games.pokemon import GAME
 from sparring.games.pokemon.arena import PokemonArena
-from sparring.games.pokemon.players import PLAYERS
 from sparring.games.pokemon.poke_env import PokeEnvPlayer
 from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.setup import installation
@@ -23,7 +23,7 @@ def _installed() -> None:
 
 
 def built_in(name: str) -> Maker:
-    return lambda _, settings: PLAYERS[name](settings, 1)
+    return lambda _, settings: GAME.players[name](settings, 1)
 
 
 def theirs(kind: type, seen: list[PokeEnvPlayer] | None = None) -> Maker:
@@ -41,16 +41,16 @@ def at_random(_: PokemonArena, __: PokemonSettings) -> RandomPlayer:
 
 
 @pytest.mark.parametrize("format_id", ["gen1randombattle", "gen9randomdoublesbattle"])
-@pytest.mark.parametrize("name", PLAYERS)
+@pytest.mark.parametrize("name", GAME.players)
 def test_built_in_players_beat_random(format_id: str, name: str) -> None:
     assert win_rate(format_id, built_in(name), at_random, matches=12) >= 0.65
 
 
-@pytest.mark.parametrize("name", PLAYERS)
+@pytest.mark.parametrize("name", GAME.players)
 def test_answers_are_legal_and_the_same_for_the_same_seed(name: str) -> None:
     settings = PokemonSettings(format="gen9ou")
     arena = PokemonArena(settings, matches=4, seed=1)
-    twins = [PLAYERS[name](settings, 3) for _ in range(2)]
+    twins = [GAME.players[name](settings, 3) for _ in range(2)]
     try:
         for _ in range(30):
             decisions, _ = arena.wait()
@@ -69,7 +69,7 @@ def test_the_heuristic_computes_damage_itself_where_the_observation_has_none() -
         arena = PokemonArena(settings, matches=1, seed=4)
         try:
             decisions: Decisions = arena.wait()[0]
-            answers.append(PLAYERS["heuristic"](settings, 0).act(decisions).action.tolist())
+            answers.append(GAME.players["heuristic"](settings, 0).act(decisions).action.tolist())
         finally:
             arena.close()
     assert answers[0] == answers[1]

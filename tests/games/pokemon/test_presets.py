@@ -7,13 +7,15 @@ import pytest
 import torch
 
 from sparring.training.config import load_config, preset_names
+from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
-from sparring.training.training import Training
+from sparring.training.self_play import SelfPlay
 
 QUICK = ["pokemon-gen1", "pokemon-doubles", "pokemon-gen1-rnad"]
 PRESETS = [f"pokemon-{name}{kind}" for name in ("gen1", "gen9", "gen1ou", "doubles", "vgc") for kind in ("", "-rnad")]
 SMALL = [
-    "matches=6", "learner.rows=150", "learner.batch=80", "threads=1", "network.width=32", "network.heads=2",
+    "matches=6", "learner.batch_size=150", "learner.minibatch_size=80", "threads=1",
+    "network.width=32", "network.heads=2",
     "evaluation.every=1", "evaluation.matches=2", "evaluation.opponents=[random]", "evaluation.background=false",
 ]  # fmt: skip
 
@@ -21,7 +23,7 @@ SMALL = [
 def updates(preset: str, *more: str) -> list[dict[str, float]]:
     """The metrics of two updates; the weights must have moved and stayed finite."""
     config, game = load_config(preset, [*SMALL, *more])
-    training = Training(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, say=lambda text: None)
     try:
         before = {name: weight.clone() for name, weight in training.algorithm.learner.policy.state_dict().items()}
         metrics = [training.advance() for _ in range(2)]
@@ -35,11 +37,12 @@ def updates(preset: str, *more: str) -> list[dict[str, float]]:
 
 def check(preset: str) -> None:
     for metrics in updates(preset):
-        assert metrics["failed_matches"] == 0
+        assert metrics["play/failed_matches"] == 0
         assert all(math.isfinite(value) for value in metrics.values())
-        assert metrics["gradient_norm"] > 0
-        assert {"reward/outcome", "reward/damage", "calibration_error", "policy_age"} <= set(metrics)
-        assert (metrics["reward/damage"] > 0) == ("rnad" not in preset)
+        assert metrics["loss/grad_norm"] > 0
+        wanted = {"play/reward/outcome", "play/reward/damage", "play/policy_lag", "loss/calibration_error"}
+        assert wanted <= set(metrics)
+        assert (metrics["play/reward/damage"] > 0) == ("rnad" not in preset)
 
 
 def test_all_presets_are_there() -> None:
@@ -58,24 +61,26 @@ def test_every_other_preset_trains(preset: str) -> None:
 
 
 def test_it_trains_with_transformer_memory_and_int8_actors() -> None:
-    overrides = ["network.memory=transformer", "network.window=4", "learner.segment=8", "overlap=false"]
+    overrides = ["network.memory=transformer", "network.window=4", "learner.segment_length=8", "overlap=false"]
     first, _ = updates("pokemon-gen1", *overrides)
-    assert first["clip_fraction"] < 0.5
+    assert first["loss/clip_fraction"] < 0.5
     updates("pokemon-gen1", "actor_dtype=int8")
 
 
 def test_ratings_in_the_background_go_on_beside_training(tmp_path: Path) -> None:
     config, game = load_config("pokemon-gen1", [*SMALL[:-1], "evaluation.background=true"])
-    training, folder = Training(config, game, say=lambda text: None), RunFolder(tmp_path / "run")
+    training, folder = SelfPlay(config, game, say=lambda text: None), RunFolder(tmp_path / "run")
+    ratings = Ratings(training.rater, folder, training.stages)
     figures: dict[str, float] = {}
     try:
         folder.open(config)
         for _ in range(2):
             training.advance()
-            figures |= training.judge(folder)
-        assert figures["rated_update"] == 1
-        figures = training.judge(folder, last=True)
+            figures |= ratings.after_update(training.checkpoint(), None)
+        assert figures["rating/update"] == 1
+        (figures,) = ratings.finish(training.checkpoint(), None)
     finally:
+        ratings.close()
         training.close()
-    assert figures["rated_update"] == 2
-    assert 0 <= figures["win_rate/random"] <= 1
+    assert figures["rating/update"] == 2
+    assert 0 <= figures["rating/win_rate/random"] <= 1

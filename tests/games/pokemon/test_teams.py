@@ -55,6 +55,18 @@ def test_every_problem_of_an_illegal_team_is_named_with_its_file(tmp_path: Path)
     assert "good.txt" not in message
 
 
+def test_a_team_with_a_control_character_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "evil.txt").write_text(LEGAL.replace("Tauros", "Bull\x1b[2J (Tauros)"))
+    with pytest.raises(InputError, match=r"evil.txt: a control character in a name"):
+        load_teams(tmp_path, find_format("gen1ou"))
+
+
+def test_a_file_of_bytes_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "team.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match=r"team.txt cannot be read"):
+        load_teams(tmp_path, find_format("gen1ou"))
+
+
 def test_a_file_that_is_no_team_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n")
     with pytest.raises(InputError, match=r"empty.txt: it holds no team"):

@@ -85,18 +85,15 @@ def test_a_goal_is_paid_to_the_last_decision_of_the_match_and_nothing_is_expecte
         assert episodes.headers.last_value[number] == 0
 
 
-def test_a_truncated_episode_is_valued_and_one_out_of_time_is_not():
+def test_a_match_that_is_truncated_is_valued_and_one_out_of_time_is_not():
     far = situation(ball=(0, 0, field.BALL_REST))
-    cut = Collector(
-        arena_of([far], {"goal": 1.0}), {"a": Always(COAST)}, everyone(0, 2), record=["a"], truncate_after=8
-    )
-    assert cut.collect(1).headers.last_value.tolist() == [7, 7]
+    early = arena_of([far], {"goal": 1.0})
+    truncated = Collector(early, {"a": Always(COAST)}, everyone(0, 2), record=["a"], truncate_after=8)
+    assert truncated.collect(1).headers.last_value.tolist() == [7, 7]
     late = arena_of([far], {"goal": 1.0}, seconds=0.4)
     ended = Collector(late, {"a": Always(COAST)}, everyone(0, 2), record=["a"], truncate_after=8).collect(1)
-    assert ended.headers.last_value.tolist() == [
-        0,
-        0,
-    ]  # the clock is in the observation, so that a draw is an end like others
+    # the clock is in the observation, so that a draw is an end like others
+    assert ended.headers.last_value.tolist() == [0, 0]
     assert ended.headers.outcome.tolist() == [0, 0]
 
 

@@ -25,28 +25,27 @@ NETWORKS = [
 
 
 def rows(steps, settings=None):
-    """`[T, B]` of real play: observations, legal masks and first flags."""
+    """`[T, B]` of real play: observations and legal masks."""
     settings = settings or RocketSettings(modes=["1v1", "2v2"], room=2, seconds=60)
     arena = RocketArena(settings, matches=4, seed=1)
-    seen, firsts = [], []
+    seen = []
     rng = np.random.default_rng(0)
     for _ in range(steps):
         decisions, _ = arena.wait()
         seen.append({name: torch.tensor(array) for name, array in decisions.observation.items()})
-        firsts.append(torch.tensor(decisions.first))
         legal = torch.tensor(decisions.legal)
         arena.act(decisions, rng.integers(90, size=len(decisions)).astype(np.int32))
     observation = {name: torch.stack([step[name] for step in seen]) for name in seen[0]}
-    return arena.spec, observation, legal.expand(steps, *legal.shape), torch.stack(firsts)
+    return arena.spec, observation, legal.expand(steps, *legal.shape)
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_unroll_is_step_repeated(network):
-    spec, observation, legal, first = rows(5)
+    spec, observation, legal = rows(5)
     torch.manual_seed(0)
     policy = rocket_policy(spec, network)
-    memory = policy.initial_memory(first.shape[1])
-    whole = policy.unroll(observation, legal, first, memory)
+    memory = policy.initial_memory(legal.shape[1])
+    whole = policy.unroll(observation, legal, memory)
     for step in range(5):
         out = policy.step({name: field[step] for name, field in observation.items()}, legal[step], memory)
         memory = out.memory
@@ -55,7 +54,7 @@ def test_unroll_is_step_repeated(network):
 
 
 def test_absent_cars_do_not_reach_an_attention_net_whatever_their_rows_hold():
-    spec, observation, _, _ = rows(1)
+    spec, observation, _ = rows(1)
     attention = rocket_policy(spec, NETWORKS[-1]).encoder.attention
     cars = observation["cars"][0]
     present = cars[..., 0] > 0
@@ -101,7 +100,7 @@ print(json.dumps({"chosen": chosen, "tick_skip": about["tick_skip"], "delay": ab
 
 @pytest.mark.parametrize("memory", ["none", "lstm"])
 def test_an_exported_bundle_chooses_the_same_actions_in_a_fresh_process_without_sparring(tmp_path, memory):
-    spec, observation, legal, first = rows(6)
+    spec, observation, legal = rows(6)
     torch.manual_seed(1)
     policy = rocket_policy(spec, RocketNetwork(width=32, layers=2, memory=memory))
     policy.absorb({name: part[0] for name, part in observation.items()})
@@ -119,7 +118,7 @@ def test_an_exported_bundle_chooses_the_same_actions_in_a_fresh_process_without_
     )
     found = json.loads(done.stdout)
     with torch.no_grad():
-        expected = policy.unroll(observation, legal, first & False, policy.initial_memory(first.shape[1])).logits
+        expected = policy.unroll(observation, legal, policy.initial_memory(legal.shape[1])).logits
     assert found["chosen"] == expected.argmax(dim=2).tolist()
     assert (found["tick_skip"], found["delay"]) == (8, 1)
     assert len(np.unique(found["chosen"])) > 1

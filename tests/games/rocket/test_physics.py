@@ -132,6 +132,6 @@ def test_ten_touches_are_ten_touches():
         decisions, results = arena.wait()
         paid += float(decisions.reward.sum() + results.reward.sum())
         arena.act(decisions, player.act(decisions).action)
-    touches = arena.play_report()["touches_a_minute"] * arena.rows * 8 / 120 / 60
+    touches = arena.play_report()["touches_per_minute"] * arena.rows * 8 / 120 / 60
     assert paid >= 8
     assert paid == pytest.approx(touches, abs=8)  # the last step's pay is not yet handed out

@@ -9,10 +9,10 @@ from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.curriculum import RATINGS, Curriculum, elo
 from sparring.games.rocket.settings import RocketSettings
 from sparring.training.config import load_config
-from sparring.training.training import Training
+from sparring.training.self_play import SelfPlay
 
 TWO_STAGES = [
-    {"name": "touch", "advance": {"measure": "touch_rate", "at_least": 3.0}, "starts": {"random": 1.0}},
+    {"name": "touch", "advance": {"measure": "touches_per_minute", "at_least": 3.0}, "starts": {"random": 1.0}},
     {"name": "team", "modes": ["2v2"]},
 ]
 
@@ -54,17 +54,17 @@ def test_a_stage_changes_what_it_names_and_nothing_else():
 
 def test_a_stage_ends_when_its_aim_is_reached_often_enough_in_a_row():
     curriculum = Curriculum(settings(room=2, curriculum=TWO_STAGES).curriculum)
-    assert not curriculum.observe({"touch_rate": 5.0})
+    assert not curriculum.observe({"touches_per_minute": 5.0})
     assert not curriculum.observe({"win_rate/rule": 1.0})  # says nothing about this aim
-    assert not curriculum.observe({"touch_rate": 1.0})
-    assert not curriculum.observe({"touch_rate": 5.0})
-    assert curriculum.observe({"touch_rate": 5.0})
+    assert not curriculum.observe({"touches_per_minute": 1.0})
+    assert not curriculum.observe({"touches_per_minute": 5.0})
+    assert curriculum.observe({"touches_per_minute": 5.0})
     assert curriculum.stage == 1
-    assert not curriculum.observe({"touch_rate": 5.0})
+    assert not curriculum.observe({"touches_per_minute": 5.0})
 
 
 def test_elo_is_the_rating_that_explains_the_scores_against_rated_players():
-    assert elo({"touch_rate": 3.0}) is None
+    assert elo({"touches_per_minute": 3.0}) is None
     assert elo({"win_rate/rule": 0.5}) == pytest.approx(RATINGS["rule"], abs=0.1)
     assert elo({"win_rate/rule": 10 / 11}) == pytest.approx(RATINGS["rule"] + 400, abs=0.1)
     rating = 350.0
@@ -79,17 +79,17 @@ def test_a_stage_that_waits_for_an_elo_ends_with_it_and_the_elo_is_reported():
         {"name": "next"},
     ]
     arena = RocketArena(settings(curriculum=stages), matches=1, seed=0)
-    assert arena.adapt({"win_rate/rule": 0.4, "elo": 5000.0}) is None
+    assert arena.adapt({"rating/win_rate/rule": 0.4, "play/elo": 5000.0}) is None
     assert arena.report()["elo"] < RATINGS["rule"]
-    assert arena.adapt({"play/touches_a_minute": 30.0}) is None
-    assert arena.adapt({"win_rate/rule": 0.6}) == "stage 2 of 2: next"
+    assert arena.adapt({"play/touches_per_minute": 30.0}) is None
+    assert arena.adapt({"rating/win_rate/rule": 0.6}) == "stage 2 of 2: next"
 
 
 def test_the_arena_changes_stage_with_the_next_matches_and_stands_there_after_a_resume():
     staged = settings(room=2, seconds=0.3, curriculum=TWO_STAGES)
     arena = RocketArena(staged, matches=3, seed=0)
-    assert arena.adapt({"play/touches_a_minute": 5.0}) is None
-    assert arena.adapt({"play/touches_a_minute": 5.0}) == "stage 2 of 2: team"
+    assert arena.adapt({"play/touches_per_minute": 5.0}) is None
+    assert arena.adapt({"play/touches_per_minute": 5.0}) == "stage 2 of 2: team"
     sizes = []
     for _ in range(8):
         decisions, _ = arena.wait()
@@ -118,11 +118,17 @@ def test_presets_are_valid(preset):
     ("preset", "memory"), [("rocket-1v1", False), ("rocket-1v1-lstm", True), ("rocket-curriculum", True)]
 )
 def test_a_preset_learns_an_update_with_the_memory_it_names(preset, memory):
-    small = ["matches=4", "learner.rows=128", "learner.batch=64", "network.width=16", "learner.cut=16"]
+    small = [
+        "matches=4",
+        "learner.batch_size=128",
+        "learner.minibatch_size=64",
+        "network.width=16",
+        "learner.truncate_after=16",
+    ]
     config, game = load_config(preset, small)
-    training = Training(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, say=lambda text: None)
     values = training.advance()
     segment = training.collector._segment
     training.close()
-    assert np.isfinite(values["policy_loss"])
+    assert np.isfinite(values["loss/policy_loss"])
     assert segment == (16 if memory else 0)

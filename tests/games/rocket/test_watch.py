@@ -98,7 +98,8 @@ def test_an_unknown_viewer_is_named():
 
 
 def test_rewards_of_a_run_are_plotted(tmp_path):
-    lines = [{"update": n, "reward/touch": n / 10, "reward/goal": 1 - n / 10} for n in range(10)]
+    lines = [{"update": n, "play/reward/touch": n / 10, "play/reward/goal": 1 - n / 10} for n in range(10)]
+    lines.append({"update": 9, "rating/update": 9})  # the final rating
     (tmp_path / "metrics.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
     table, path = inspect_run(tmp_path, tmp_path / "rewards.svg")
     assert table.row_count == 2
@@ -127,7 +128,7 @@ settings:
   starts: {near_goal: 1}
   rewards: {components: {touch: 1.0, speed_to_ball: 0.5}}
 network: {width: 16, layers: 1}
-learner: {kind: ppo, rows: 128, epochs: 1, batch: 64, cut: 16}
+learner: {kind: ppo, batch_size: 128, epochs: 1, minibatch_size: 64, truncate_after: 16}
 matches: 4
 evaluation: {matches: 2, opponents: [toward-ball]}
 """
@@ -143,9 +144,9 @@ def test_an_ablation_trains_every_variant_and_compares_them(tmp_path):
     assert sorted(path.name for path in runs.iterdir()) == ["all", "without-speed_to_ball", "without-touch"]
     for run in ("all", "without touch", "without speed_to_ball"):
         assert re.search(rf"{run}\s+│\s+\d+\.\d\d", done.output), done.output
-    ends = {path.name: json.loads((path / "metrics.jsonl").read_text().splitlines()[-1]) for path in runs.iterdir()}
-    assert ends["all"]["reward/speed_to_ball"] != 0
-    assert ends["without-speed_to_ball"]["reward/speed_to_ball"] == 0
+    first = {path.name: json.loads((path / "metrics.jsonl").read_text().splitlines()[0]) for path in runs.iterdir()}
+    assert first["all"]["play/reward/speed_to_ball"] != 0
+    assert first["without-speed_to_ball"]["play/reward/speed_to_ball"] == 0
     assert len(read_highlights(runs / "all" / "matches")) == 4
 
 
@@ -171,3 +172,10 @@ def test_set_up_says_what_is_missing_and_does_nothing_twice(tmp_path, monkeypatc
         (folder / f"mesh_{number}.cmf").touch()
     setup.setup_rocket(say=said.append)
     assert "already" in said[-1]
+
+
+@pytest.mark.parametrize("page", ["../../outside.html", "/etc/passwd", "", ".hidden"])
+def test_a_list_of_highlights_names_no_file_outside_its_folder(tmp_path, page):
+    (tmp_path / "index.json").write_text(json.dumps([{"page": page, "update": 1, "reward": 0.0, "result": ""}]))
+    with pytest.raises(InputError, match="is no file of this folder"):
+        read_highlights(tmp_path)

@@ -1,6 +1,6 @@
 """Asking a player about a line of moves: what it would play next, and why."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,10 @@ from sparring.core import Array, Decisions, IllegalAction, InputError
 from sparring.games.hex.arena import hex_spec
 from sparring.games.hex.model import HexModel
 from sparring.games.hex.settings import HexSettings
-from sparring.games.hex.text import COLOURS, cell_name, mirrored
+from sparring.games.hex.text import COLOURS, Record, cell_name, mirrored
+
+Look = Callable[[Decisions, np.random.Generator], Any]
+"""Searches some rows; the answer has `action`, `value`, `policy` and `visits` of each (see `sparring.search.Found`)."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,26 @@ def position(settings: HexSettings, moves: Sequence[int]) -> Position:
     for move in moves:
         here = here.after(move)
     return here
+
+
+def analyse_record(record: Record, make_look: Callable[[HexSettings], Look], *, seed: int) -> Iterator[dict[str, Any]]:
+    """An analysis of every position of `record`, by the search that `make_look` makes for its board."""
+    settings = HexSettings(size=record.size, swap=record.size**2 in record.moves)
+    look = make_look(settings)
+    here = position(settings, ())
+    for move in [*record.moves, None]:
+        if here.winner is not None:
+            break
+        found = look(here.decisions(), np.random.default_rng(seed))
+        yield describe_search(
+            here,
+            action=int(found.action[0]),
+            value=float(found.value[0]),
+            policy=found.policy[0],
+            visits=found.visits[0],
+        )
+        if move is not None:
+            here = here.after(move)
 
 
 def describe_search(

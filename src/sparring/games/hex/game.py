@@ -1,16 +1,19 @@
-"""Hex as a plug-in: one object that offers its rules, players and network."""
+"""Hex as a plug-in: one object that offers its rules, players and network.
+
+What takes long to import (kernels, torch) is imported where it is used, so that games can be listed at once.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparring.core import Game, GameSpec, Player
-from sparring.games.hex.arena import HexArena, hex_spec
-from sparring.games.hex.human import HumanPlayer
-from sparring.games.hex.model import HexModel
-from sparring.games.hex.players import PathPlayer
+from sparring.core.lazy import lazy_call
 from sparring.games.hex.settings import HexNetwork, HexSettings
-from sparring.games.hex.text import cell_name
+
+if TYPE_CHECKING:
+    from sparring.games.hex.arena import HexArena
+    from sparring.games.hex.model import HexModel
 
 
 class HexGame:
@@ -22,21 +25,25 @@ class HexGame:
     network: type = HexNetwork
     presets: Path = Path(__file__).parent / "presets"
     players: Mapping[str, Callable[[Any, int], Player]] = {
-        "path": PathPlayer,
-        "human": lambda settings, seed: HumanPlayer(settings),
+        "path": lazy_call("sparring.games.hex.players", "PathPlayer"),
+        "human": lazy_call("sparring.games.hex.human", "human_player"),
     }
 
     def spec(self, settings: HexSettings) -> GameSpec:
         """What rows look like under `settings`."""
+        from sparring.games.hex.arena import hex_spec
+
         return hex_spec(settings)
 
-    def arena(self, settings: HexSettings, *, matches: int, seed: int) -> HexArena:
+    def arena(self, settings: HexSettings, *, matches: int, seed: int) -> "HexArena":
         """An arena that plays `matches` at the same time."""
+        from sparring.games.hex.arena import HexArena
+
         return HexArena(settings, matches=matches, seed=seed)
 
     def policy(self, spec: GameSpec, network: HexNetwork) -> Any:
         """A fresh residual network."""
-        from sparring.games.hex.net import hex_policy  # torch is needed nowhere else
+        from sparring.games.hex.net import hex_policy
 
         return hex_policy(spec, network)
 
@@ -44,13 +51,11 @@ class HexGame:
         """Any Hex network plays any size, with or without the swap rule."""
         return None if trained.game == spec.game else f"it was trained for {trained.game}, not for {spec.game}"
 
-    def model(self, spec: GameSpec) -> HexModel:
+    def model(self, spec: GameSpec) -> "HexModel":
         """The rules on batches of states."""
-        return HexModel(spec)
+        from sparring.games.hex.model import HexModel
 
-    def describe(self, spec: GameSpec, action: int) -> str:
-        """The cell's name seen from the mover, who connects top and bottom (`c4`: column 3, row 4), or `swap`."""
-        return cell_name(int(spec.settings["size"]), action)
+        return HexModel(spec)
 
 
 GAME: Game = HexGame()

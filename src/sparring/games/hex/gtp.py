@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter
 from typing import Protocol
 
-from sparring.core import InputError
+from sparring.core import InputError, Player
 from sparring.core.settings import convert
 from sparring.games.hex.analysis import Position, position
 from sparring.games.hex.settings import HexSettings
@@ -27,6 +27,15 @@ class Mover(Protocol):
 
 
 MakeMover = Callable[[HexSettings, int], Mover]
+
+
+def mover(player: Player) -> Mover:
+    """A player of the arena as a mover."""
+
+    def move(here: Position) -> int:
+        return here.move(int(player.act(here.decisions()).action[0]))
+
+    return move
 
 
 class GtpSession:

@@ -49,3 +49,8 @@ class HumanPlayer:
             if action < len(legal) and legal[action]:
                 return action
             self._tell(f"{cell_name(size, move)} is not allowed now; type {allowed}.")
+
+
+def human_player(settings: HexSettings, seed: int) -> HumanPlayer:
+    """The built-in player `human`; whoever sits there needs no seed."""
+    return HumanPlayer(settings)

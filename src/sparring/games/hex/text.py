@@ -7,13 +7,18 @@ Black is seat 0 (top and bottom), white is seat 1 (left and right); they move in
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from sparring.core import InputError
+from sparring.core.text import printable
 
 COLOURS = ("black", "white")
 SIGNS = (".", "X", "O")
 """How `draw_board` shows an empty cell, black and white."""
 _SWAPS = ("swap", "swap-pieces")
+_KEY = re.compile(r"[A-Z]+")
+_VALUE = re.compile(r"\[((?:\\.|[^\]\\])*)\]", re.DOTALL)
+_SPACE = re.compile(r"\s*")
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ def parse_move(size: int, text: str) -> int:
         if column < size and row < size:
             return row * size + column
     raise InputError(
-        f"{text.strip()!r} is no move; allowed are cells a1 to {cell_name(size, size * size - 1)}, and swap"
+        f"{printable(text, 40)!r} is no move; allowed are cells a1 to {cell_name(size, size * size - 1)}, and swap"
     )
 
 
@@ -123,14 +128,15 @@ def read_sgf(text: str) -> Record:
     winner: int | None = None
     moves: list[int] = []
     for key, value, at in _sgf_properties(text):
-        where = _where(text, at)
         if key == "GM" and value != "11":
-            raise InputError(f"{where}: GM[{value}] is not Hex; allowed is GM[11]")
+            raise InputError(f"{_where(text, at)}: GM[{printable(value, 20)}] is not Hex; allowed is GM[11]")
         if key in ("AB", "AW", "AE"):
-            raise InputError(f"{where}: set-up stones ({key}) cannot be read; allowed are moves from an empty board")
+            allowed = "allowed are moves from an empty board"
+            raise InputError(f"{_where(text, at)}: set-up stones ({key}) cannot be read; {allowed}")
         if key == "SZ":
-            if not value.isdecimal() or not 3 <= int(value) <= 19 or moves:
-                raise InputError(f"{where}: SZ[{value}]; allowed is one size from 3 to 19, before the moves")
+            if len(value) > 2 or not value.isdecimal() or not 3 <= int(value) <= 19 or moves:
+                allowed = "allowed is one size from 3 to 19, before the moves"
+                raise InputError(f"{_where(text, at)}: SZ[{printable(value, 20)}]; {allowed}")
             size = int(value)
         elif key in names:
             names[key] = value
@@ -138,17 +144,31 @@ def read_sgf(text: str) -> Record:
             winner = {"B": 0, "W": 1}.get(value[:1].upper())
         elif key in ("B", "W"):
             if not size:
-                raise InputError(f"{where}: a move before the board's size; allowed is SZ[3] to SZ[19] first")
+                raise InputError(
+                    f"{_where(text, at)}: a move before the board's size; allowed is SZ[3] to SZ[19] first"
+                )
             if "BW"[len(moves) % 2] != key:
-                raise InputError(f"{where}: {key} moves out of turn; allowed are B and W in turns, B first")
+                raise InputError(f"{_where(text, at)}: {key} moves out of turn; allowed are B and W in turns, B first")
             try:
                 moves.append(parse_move(size, value))
                 stones_after(size, moves)
             except InputError as error:
-                raise InputError(f"{where}: {error}") from None
+                raise InputError(f"{_where(text, at)}: {error}") from None
     if not size:
         raise InputError("the record has no board size; allowed is SZ[3] to SZ[19]")
     return Record(size=size, moves=tuple(moves), black=names["PB"], white=names["PW"], winner=winner)
+
+
+def load_sgf(path: Path) -> Record:
+    """The game record in the file `path`; raises `InputError` that names it."""
+    try:
+        return read_sgf(path.read_text())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text file") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _sgf_properties(text: str) -> Iterator[tuple[str, str, int]]:
@@ -171,7 +191,7 @@ def _sgf_properties(text: str) -> Iterator[tuple[str, str, int]]:
         elif sign == "(":
             raise InputError(f"{_where(text, at)}: variations cannot be read; allowed is one line of moves")
         else:
-            key = re.compile(r"[A-Z]+").match(text, at)
+            key = _KEY.match(text, at)
             if not key:
                 raise InputError(f"{_where(text, at)}: expected a property such as B[a1], a ; or the closing )")
             name, start = key[0], at
@@ -179,7 +199,7 @@ def _sgf_properties(text: str) -> Iterator[tuple[str, str, int]]:
             if text[at : at + 1] != "[":
                 raise InputError(f"{_where(text, at)}: expected [ after {name}")
             while text[at : at + 1] == "[":
-                value = re.compile(r"\[((?:\\.|[^\]\\])*)\]", re.DOTALL).match(text, at)
+                value = _VALUE.match(text, at)
                 if not value:
                     raise InputError(f"{_where(text, at)}: the value of {name} has no closing ]")
                 yield name, re.sub(r"\\(.)", r"\1", value[1], flags=re.DOTALL), start
@@ -187,9 +207,9 @@ def _sgf_properties(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
+    space = _SPACE.match(text, at)
+    assert space is not None
+    return space.end()
 
 
 def _where(text: str, at: int) -> str:

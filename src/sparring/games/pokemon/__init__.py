@@ -5,9 +5,17 @@ Node processes; `tracker` (with `tracking`), `observation` and `columns` what a 
 `arena` joins them; `records` replays; `net` the network; `settings` options; `game` ties them together.
 """
 
-from sparring.games.pokemon.arena import PokemonArena, pokemon_spec
+from typing import TYPE_CHECKING
+
+from sparring.core.lazy import lazy_names
 from sparring.games.pokemon.game import GAME
 from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
 from sparring.games.pokemon.setup import setup_pokemon
+
+if TYPE_CHECKING:
+    from sparring.games.pokemon.arena import PokemonArena, pokemon_spec
+else:
+    _ARENA = "sparring.games.pokemon.arena"
+    __getattr__ = lazy_names(__name__, {"PokemonArena": _ARENA, "pokemon_spec": _ARENA})
 
 __all__ = ["GAME", "PokemonArena", "PokemonNetwork", "PokemonSettings", "pokemon_spec", "setup_pokemon"]

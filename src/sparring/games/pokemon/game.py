@@ -1,16 +1,20 @@
-"""Pokémon as a plug-in: one object that offers its rules, players and network."""
+"""Pokémon as a plug-in: one object that offers its rules, players and network.
+
+What takes long to import (kernels, torch) is imported where it is used, so that games can be listed at once.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparring.core import Game, GameSpec, Player
-from sparring.games.pokemon.actions import action_space
-from sparring.games.pokemon.arena import PokemonArena, pokemon_spec
-from sparring.games.pokemon.formats import find_format
-from sparring.games.pokemon.players import PLAYERS
+from sparring.core.lazy import lazy_call
 from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
-from sparring.games.pokemon.setup import setup_pokemon
+
+if TYPE_CHECKING:
+    from sparring.games.pokemon.arena import PokemonArena
+
+_PLAYERS = "sparring.games.pokemon.players"
 
 
 class PokemonGame:
@@ -21,23 +25,32 @@ class PokemonGame:
     settings: type = PokemonSettings
     network: type = PokemonNetwork
     presets: Path = Path(__file__).parent / "presets"
-    players: Mapping[str, Callable[[Any, int], Player]] = PLAYERS
+    players: Mapping[str, Callable[[Any, int], Player]] = {
+        "max-power": lazy_call(_PLAYERS, "MaxPowerPlayer"),
+        "heuristic": lazy_call(_PLAYERS, "HeuristicPlayer"),
+    }
 
     def install(self, say: Callable[[str], None]) -> None:
         """The simulator, its tables and the built-in teams."""
+        from sparring.games.pokemon.setup import setup_pokemon
+
         setup_pokemon(say)
 
     def spec(self, settings: PokemonSettings) -> GameSpec:
         """What rows look like under `settings`."""
+        from sparring.games.pokemon.arena import pokemon_spec
+
         return pokemon_spec(settings)
 
-    def arena(self, settings: PokemonSettings, *, matches: int, seed: int) -> PokemonArena:
+    def arena(self, settings: PokemonSettings, *, matches: int, seed: int) -> "PokemonArena":
         """An arena that plays `matches` at the same time."""
+        from sparring.games.pokemon.arena import PokemonArena
+
         return PokemonArena(settings, matches=matches, seed=seed)
 
     def policy(self, spec: GameSpec, network: PokemonNetwork) -> Any:
         """A fresh entity network."""
-        from sparring.games.pokemon.net import pokemon_policy  # torch is needed nowhere else
+        from sparring.games.pokemon.net import pokemon_policy
 
         return pokemon_policy(spec, network)
 
@@ -54,10 +67,6 @@ class PokemonGame:
     def model(self, spec: GameSpec) -> None:
         """Showdown offers no batched forward model."""
         return None
-
-    def describe(self, spec: GameSpec, action: int) -> str:
-        """As in `move 2 terastallize` or `switch to slot 3`."""
-        return action_space(find_format(str(spec.settings["format"]))).describe(action)
 
 
 GAME: Game = PokemonGame()

@@ -1,13 +1,13 @@
 """Built-in players: the strongest move on paper, and a damage-and-type heuristic. Both read decisions only."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Answers, Decisions, Player
+from sparring.core import Answers, Decisions
 from sparring.core.rows import Array
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.columns import SLOTS, ActiveColumn, ActiveId, FieldColumn, PokemonColumn, PokemonId
@@ -169,7 +169,3 @@ class HeuristicPlayer(_Scored):
         bonus = np.where(self._dex.move_type[moves] == tera[:, None], 1.5, 1.0)
         worth: NDArray[np.bool_] = (struck.max(axis=2) * bonus * saved[:, None] > 1.4) & (tera > 0)[:, None]
         return worth
-
-
-PLAYERS: Mapping[str, Callable[[Any, int], Player]] = {"max-power": MaxPowerPlayer, "heuristic": HeuristicPlayer}
-"""Built-in players by name, as the game plug-in offers them."""

@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from poke_env.battle import AbstractBattle, Battle, DoubleBattle
-from poke_env.player import Player as TheirPlayer
 
-from sparring.core import Answers, Decisions
+from sparring.core import Answers, Decisions, optional
 from sparring.games.pokemon.actions import TEAM, ActionSpace, TeamSlots, action_space
 from sparring.games.pokemon.actions.moves import GIMMICKS, is_locked, locked_place
 from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.formats import find_format
+
+with optional("PokeEnvPlayer", extra="poke-env"):
+    from poke_env.battle import AbstractBattle, Battle, DoubleBattle
+    from poke_env.player import Player as TheirPlayer
 
 _UNREAD = {*TheirPlayer.MESSAGES_TO_IGNORE, "error", "bigerror"}
 """Lines that poke-env's own message loop keeps from its battles."""

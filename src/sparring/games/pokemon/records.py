@@ -1,9 +1,10 @@
 """Replays: a match as Showdown's own replay page (HTML that opens in a browser) and as a plain .log file."""
 
 import html
-import os
 import re
 from pathlib import Path
+
+from sparring.core.files import safe_name, write_file
 
 _VIEWER = "https://play.pokemonshowdown.com/js/replay-embed.js"
 """Showdown's replay player, which its own downloaded replays load as well."""
@@ -25,29 +26,31 @@ _PAGE = """<!DOCTYPE html>
 def save_replay(folder: Path, name: str, log: str) -> Path:
     """Writes `<name>.html` and `<name>.log` into `folder` and returns the HTML file's path.
 
-    `log` is what spectators see, as `Ended.log` has it.
+    `log` is what spectators see, as `Ended.log` has it. `name` may come from a server: it never leads out of `folder`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    file = safe_name(name)
     page = _PAGE.format(
         title=html.escape(_title(log)),
         name=html.escape(name, quote=True),
-        log=log.replace("</", "<\\/"),
+        log=_script_text(log),
         viewer=_VIEWER,
     )
-    save_text(folder / f"{name}.log", log + "\n")
-    return save_text(folder / f"{name}.html", page)
+    save_text(folder / f"{file}.log", log + "\n")
+    return save_text(folder / f"{file}.html", page)
 
 
 def save_text(path: Path, text: str) -> Path:
     """Writes a file so that it is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    with aside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.rename(path)
+    write_file(path, text.encode("utf-8", "replace"))
     return path
+
+
+def _script_text(log: str) -> str:
+    """`log` for the inside of a script element: nothing in it can end the element or hide its end.
+
+    The viewer turns `<\\/` back; after `<!--` a second `<script` would make browsers skip the next `</script>`.
+    """
+    return log.replace("</", "<\\/").replace("<!--", "<\\!--")
 
 
 def _title(log: str) -> str:

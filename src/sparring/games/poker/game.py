@@ -21,9 +21,7 @@ class TreeGame:
     `build` makes the tree of some settings.
     """
 
-    def __init__(
-        self, name: str, summary: str, settings: type, build: Callable[[Any], Tree], action_names: tuple[str, ...]
-    ) -> None:
+    def __init__(self, name: str, summary: str, settings: type, build: Callable[[Any], Tree]) -> None:
         self.name = name
         self.summary = summary
         self.settings: type = settings
@@ -31,7 +29,6 @@ class TreeGame:
         self.presets = Path(__file__).parent / "presets" / name
         self.players: Mapping[str, Callable[[Any, int], Player]] = {}
         self.tree = lru_cache(maxsize=8)(build)
-        self._action_names = action_names
 
     def spec(self, settings: Any) -> GameSpec:
         """What rows look like: `state` is all that the seat knows."""
@@ -62,10 +59,6 @@ class TreeGame:
     def model(self, spec: GameSpec) -> None:
         """Search needs a game in which nothing is hidden."""
 
-    def describe(self, spec: GameSpec, action: int) -> str:
-        """The action's name."""
-        return self._action_names[action]
-
     def nash_conv(self, settings: Any, seat: Callable[[int], Player]) -> float:
         """Exact NashConv of the player that `seat` makes for the number of matches it is given."""
         tree = self.tree(settings)
@@ -77,19 +70,16 @@ KUHN = TreeGame(
     "Kuhn poker: three cards, one bet; its equilibria are known",
     PokerSettings,
     lambda settings: build_tree(kuhn.KuhnState(), actions=2),
-    kuhn.ACTION_NAMES,
 )
 LEDUC = TreeGame(
     "leduc",
     "Leduc poker: six cards, two rounds of bets; small enough to measure exploitability exactly",
     PokerSettings,
     lambda settings: build_tree(leduc.LeducState(), actions=3),
-    leduc.ACTION_NAMES,
 )
 RPS = TreeGame(
     "rps",
     "rock-paper-scissors with unequal pay-offs: one simultaneous move with a known mix",
     RpsSettings,
     lambda settings: build_tree(rps.RpsState(wins=settings.wins), actions=3, simultaneous=True),
-    rps.ACTION_NAMES,
 )

@@ -10,7 +10,6 @@ from itertools import permutations
 from sparring.games.poker.tree import CHANCE, OVER
 
 PASS, BET = 0, 1
-ACTION_NAMES = ("pass", "bet")
 _DEALS = tuple(permutations(range(3), 2))
 
 

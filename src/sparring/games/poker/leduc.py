@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from sparring.games.poker.tree import CHANCE, OVER
 
 FOLD, CALL, RAISE = 0, 1, 2
-ACTION_NAMES = ("fold", "call", "raise")
 _RANKS, _COPIES = 3, 2
 _RAISE_CHIPS = (2, 4)
 _MOST_RAISES = 2

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from sparring.games.poker.tree import OVER
 
-ACTION_NAMES = ("rock", "paper", "scissors")
-
 
 @dataclass(frozen=True)
 class RpsState:

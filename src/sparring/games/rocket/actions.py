@@ -66,14 +66,3 @@ def nearest_actions(table: NDArray[np.float32], wanted: NDArray[np.float32]) -> 
     cost = cost[:, None] - 2 * (wanted * weight) @ table.T + ((table * table) @ weight)[None, :]
     nearest: NDArray[np.int32] = cost.argmin(axis=1).astype(np.int32)
     return nearest
-
-
-def describe_action(table: NDArray[np.float32], action: int) -> str:
-    """The controls that `action` holds, as in "throttle steer-left boost"; "coast" for none."""
-    words = []
-    for control, value in zip(CONTROLS, table[action].tolist(), strict=True):
-        if control in ("jump", "boost", "handbrake"):
-            words += [control] if value else []
-        elif value:
-            words.append(control if value > 0 else f"{control}-")
-    return " ".join(words) or "coast"

@@ -115,19 +115,16 @@ class RocketArena:
         return self._groups[int(self._group_of[match])].look(match)
 
     def report(self) -> dict[str, float]:
-        """Since the last call: `reward/COMPONENT` a row, `play/...` how it was played; the last Elo; the stage."""
-        metrics = {f"reward/{name}": paid for name, paid in self.reward_report().items()}
-        metrics |= {f"play/{name}": value for name, value in self.play_report().items()}
+        """Since the last call: `reward/COMPONENT` a row, and how it was played; the last Elo; the stage."""
+        metrics = {f"reward/{name}": paid for name, paid in self.reward_report().items()} | self.play_report()
         if self._elo is not None:
             metrics["elo"] = self._elo
         return metrics | ({"stage": float(self._curriculum.stage)} if self._settings.curriculum else {})
 
     def adapt(self, measures: Mapping[str, float]) -> str | None:
         """Goes to the next stage of the curriculum when `measures` say so."""
-        measures = {name: value for name, value in measures.items() if name != "elo"}  # that of an earlier update
-        for measure, figure in (("touch_rate", "touches_a_minute"), ("goal_rate", "goals_a_minute")):
-            if f"play/{figure}" in measures:
-                measures[measure] = measures[f"play/{figure}"]
+        measures = {name.removeprefix("play/").removeprefix("rating/"): value for name, value in measures.items()}
+        measures.pop("elo", None)  # that of an earlier update
         rating = elo(measures)
         if rating is not None:
             self._elo = measures["elo"] = rating

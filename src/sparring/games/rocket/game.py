@@ -1,18 +1,21 @@
-"""Rocket League as Sparring sees it: the `GAME` object of the plug-in protocol."""
+"""Rocket League as Sparring sees it: the `GAME` object of the plug-in protocol.
+
+What takes long to import (physics, kernels, torch) is imported where it is used, so that games can be listed at once.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparring.core import GameSpec, Player
-from sparring.games.rocket.actions import action_table, describe_action
-from sparring.games.rocket.arena import RocketArena, rocket_spec
-from sparring.games.rocket.highlights import keep_highlights
+from sparring.core.lazy import lazy_call
 from sparring.games.rocket.network import RocketNetwork
-from sparring.games.rocket.players import RulePlayer, TowardBallPlayer
 from sparring.games.rocket.settings import RocketSettings
-from sparring.games.rocket.setup import setup_rocket
-from sparring.games.rocket.watch import record
+
+if TYPE_CHECKING:
+    from sparring.games.rocket.arena import RocketArena
+
+_PLAYERS = "sparring.games.rocket.players"
 
 SHOWN = 4
 """Matches played for the highlights of a run each time it is evaluated."""
@@ -27,20 +30,26 @@ class RocketGame:
     network = RocketNetwork
     presets = Path(__file__).parent / "presets"
     players: Mapping[str, Callable[[Any, int], Player]] = {
-        "toward-ball": TowardBallPlayer,
-        "rule": RulePlayer,
+        "toward-ball": lazy_call(_PLAYERS, "TowardBallPlayer"),
+        "rule": lazy_call(_PLAYERS, "RulePlayer"),
     }
 
     def install(self, say: Callable[[str], None]) -> None:
         """The collision meshes of the field."""
+        from sparring.games.rocket.setup import setup_rocket
+
         setup_rocket(say)
 
     def spec(self, settings: RocketSettings) -> GameSpec:
         """What rows look like under `settings`."""
+        from sparring.games.rocket.arena import rocket_spec
+
         return rocket_spec(settings)
 
-    def arena(self, settings: RocketSettings, *, matches: int, seed: int) -> RocketArena:
+    def arena(self, settings: RocketSettings, *, matches: int, seed: int) -> "RocketArena":
         """An arena that plays `matches` at the same time."""
+        from sparring.games.rocket.arena import RocketArena
+
         return RocketArena(settings, matches=matches, seed=seed)
 
     def policy(self, spec: GameSpec, network: RocketNetwork) -> Any:
@@ -61,14 +70,13 @@ class RocketGame:
         return None
 
     def keep_matches(
-        self, arena: RocketArena, players: tuple[Player, Player], folder: Path, *, names: tuple[str, str], update: int
+        self, arena: "RocketArena", players: tuple[Player, Player], folder: Path, *, names: tuple[str, str], update: int
     ) -> None:
         """The pages of the matches that paid the first player most."""
-        keep_highlights(record(arena, *players, names=names, matches=SHOWN), folder, update=update)
+        from sparring.games.rocket.highlights import keep_highlights
+        from sparring.games.rocket.watch import record
 
-    def describe(self, spec: GameSpec, action: int) -> str:
-        """The controls that an action holds."""
-        return describe_action(action_table(str(spec.settings["actions"])), action)
+        keep_highlights(record(arena, *players, names=names, matches=SHOWN), folder, update=update)
 
 
 GAME = RocketGame()

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.json import decode
 
 from sparring.core import InputError
-from sparring.core.files import write_file
+from sparring.core.files import safe_name, write_file
 from sparring.games.rocket.watch import Recording, html_page, summary
 
 INDEX = "index.json"
@@ -59,8 +59,12 @@ def keep_highlights(recordings: Sequence[Recording], folder: Path, *, update: in
 def read_highlights(folder: Path) -> list[Highlight]:
     """What `keep_highlights` has left in `folder`; nothing if it was never called there."""
     try:
-        return decode((folder / INDEX).read_bytes(), type=list[Highlight])
+        kept = decode((folder / INDEX).read_bytes(), type=list[Highlight])
     except FileNotFoundError:
         return []
     except ValueError as error:
         raise InputError(f"{folder / INDEX}: not a list of matches: {error}") from error
+    for match in kept:
+        if match.page != safe_name(match.page):
+            raise InputError(f"{folder / INDEX}: the page {match.page!r} is no file of this folder")
+    return kept

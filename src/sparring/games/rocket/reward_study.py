@@ -11,6 +11,7 @@ from rich.table import Table
 from sparring.core import InputError
 from sparring.core.files import write_file
 
+_REWARD = "play/reward/"
 _COLOURS = ("#4a86f0", "#f08a30", "#3aa655", "#c44", "#8a5cc2", "#888", "#b8860b", "#17a2b8", "#e377c2", "#2c3e50")
 
 
@@ -33,15 +34,11 @@ def inspect_run(run: Path, out: Path) -> tuple[Table, Path]:
 
 def reward_series(run: Path) -> dict[str, list[float]]:
     """Component to its pay a row, update by update; raises `InputError` if the run logged none."""
-    path = run / "metrics.jsonl"
-    try:
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    names = [key.removeprefix("reward/") for key in (lines[-1] if lines else {}) if key.startswith("reward/")]
+    updates = _updates(run)
+    names = [key.removeprefix(_REWARD) for key in (updates[-1] if updates else {}) if key.startswith(_REWARD)]
     if not names:
-        raise InputError(f"{path}: no rewards by component here; is it a Rocket League run?")
-    return {name: [float(line.get(f"reward/{name}", 0.0)) for line in lines] for name in names}
+        raise InputError(f"{run}: no rewards by component in metrics.jsonl; is it a Rocket League run?")
+    return {name: [float(update.get(f"{_REWARD}{name}", 0.0)) for update in updates] for name in names}
 
 
 def plot(series: dict[str, list[float]], *, title: str) -> str:
@@ -87,13 +84,24 @@ def compare(folder: Path, scores: Mapping[str, Mapping[str, float]]) -> Table:
     rivals = list(scores["all"])
     for heading in ("run", "touches a minute", "speed", *rivals):
         table.add_column(heading, justify="left" if heading == "run" else "right")
-    rows = []
-    for name, rates in scores.items():
-        last = json.loads((folder / name.replace(" ", "-") / "metrics.jsonl").read_text().splitlines()[-1])
-        rows.append((name, last["play/touches_a_minute"], last["play/speed"], *(rates[rival] for rival in rivals)))
-    for name, *values in sorted(rows, key=lambda row: (row[0] != "all", row[1])):
-        table.add_row(str(name), *(f"{value:.2f}" for value in values))
+    rows: list[tuple[str, list[float]]] = []
+    for name, win_rates in scores.items():
+        last = _updates(folder / name.replace(" ", "-"))[-1]
+        played = [last["play/touches_per_minute"], last["play/speed"]]
+        rows.append((name, played + [win_rates[rival] for rival in rivals]))
+    for name, values in sorted(rows, key=lambda row: (row[0] != "all", row[1])):
+        table.add_row(name, *(f"{value:.2f}" for value in values))
     return table
+
+
+def _updates(run: Path) -> list[dict[str, float]]:
+    """The metrics of every update of a run, without the ratings at its end."""
+    path = run / "metrics.jsonl"
+    try:
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    return [line for line in lines if any(name.startswith("play/") for name in line)]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -8,7 +8,6 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from sparring.core import InputError
-from sparring.games.rocket.rewards import CONTINUOUS, EVENTS
 
 Mode = Literal["1v1", "2v2", "3v3"]
 Start = Literal["kickoff", "random", "near_goal", "attack", "air_ball", "defence", "replay"]
@@ -72,9 +71,9 @@ def weight_at(weight: Weight, rows: int) -> float:
 class Advance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When a stage has done its work."""
 
-    measure: Annotated[str, Meta(pattern="^(win_rate/.+|touch_rate|goal_rate|elo)$")]
-    """`win_rate/PLAYER` in evaluations against a built-in player, `touch_rate` (a car's touches a minute),
-    `goal_rate` (a match's goals a minute), or `elo` against all built-in players of an evaluation together
+    measure: Annotated[str, Meta(pattern="^(win_rate/.+|touches_per_minute|goals_per_minute|elo)$")]
+    """`win_rate/PLAYER` in evaluations against a built-in player, `touches_per_minute` (a car's),
+    `goals_per_minute` (a match's), or `elo` against all built-in players of an evaluation together
     (`curriculum.RATINGS`)."""
     at_least: float
     times: Annotated[int, Meta(ge=1)] = 2
@@ -163,6 +162,8 @@ class RocketSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def check_rewards(rewards: RewardSettings) -> None:
     """Raises `InputError` for a component that does not exist or a weight that is no number."""
+    from sparring.games.rocket.rewards import CONTINUOUS, EVENTS  # compiles: too slow for listing games
+
     known = [*EVENTS, *CONTINUOUS]
     for name, weight in rewards.components.items():
         if name not in known:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sparring.core import InputError, RunError
+from sparring.core import InputError, RunError, optional
 from sparring.core.cache import build_once, cache_folder
 
 PACKAGE = "rlgym-rocket-league==2.0.1"
@@ -58,10 +58,8 @@ def setup_rocket(say: Callable[[str], None] = print) -> Path:
 
 def start_rocketsim() -> Any:
     """The `RocketSim` module, its meshes loaded; raises `InputError` saying what to install or run."""
-    try:
+    with optional("Rocket League", extra="rocket"):
         import RocketSim
-    except ImportError as error:
-        raise InputError("Rocket League needs the rocketsim package: pip install 'sparring[rocket]'") from error
     if not _started:
         if not have_meshes():
             raise InputError(f"no collision meshes in {mesh_folder()}: run `sparring setup rocket` once")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from time import perf_counter, sleep
 from typing import Any
 
-from sparring.core import InputError
+from sparring.core import InputError, optional
 from sparring.games.rocket import field
 from sparring.games.rocket.group import FieldView
 from sparring.games.rocket.setup import start_rocketsim
@@ -65,10 +65,8 @@ def _to_rocketsimvis(host: str, port: int) -> Stream:
 
 
 def _to_rlviser(seconds_a_frame: float) -> Stream:
-    try:
+    with optional("streaming to RLViser", package="rlviser-py"):
         import rlviser_py
-    except ImportError as error:
-        raise InputError("streaming to RLViser needs its package: pip install rlviser-py") from error
     rocketsim = start_rocketsim()
     rlviser_py.set_boost_pad_locations([tuple(pad) for pad in field.PAD_POSITIONS.tolist()])
     count = 0

@@ -56,8 +56,8 @@ class Tally:
             tally._seconds = 0.0
         rows, steps, ended = (max(float(total[count]), 1.0) for count in (_ROWS, _STEPS, _ENDED))
         return {
-            "touches_a_minute": float(total[_TOUCHES]) / (rows * seconds / 60),
-            "goals_a_minute": float(total[_GOALS]) / (steps * seconds / 60),
+            "touches_per_minute": float(total[_TOUCHES]) / (rows * seconds / 60),
+            "goals_per_minute": float(total[_GOALS]) / (steps * seconds / 60),
             "speed": float(total[_SPEED]) / rows,
             "air_share": float(total[_AIR]) / rows,
             "boost": float(total[_BOOST]) / rows,

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, Decisions, InputError, Player
+from sparring.core import Array, Decisions, InputError, Player, optional
 from sparring.core.files import write_file
 from sparring.games.rocket import field
 from sparring.games.rocket.arena import RocketArena
@@ -163,10 +163,8 @@ def html_page(recording: Recording) -> str:
 
 def animated_picture(recording: Recording, *, frames_a_second: float = 10.0, most: int = 600) -> bytes:
     """A GIF of the match from above and from the side; at most `most` frames."""
-    try:
+    with optional("a picture", extra="rocket"):
         from PIL import Image, ImageDraw
-    except ImportError as error:
-        raise InputError("pictures need pillow: pip install 'sparring[rocket]'") from error
     every = max(1, round(1 / recording.seconds_a_frame / frames_a_second), -(-len(recording.ball) // most))
     width, height = round(2 * (field.SIDE_WALL + 200) * _SCALE), round(2 * (field.BACK_WALL + 1000) * _SCALE)
     pictures = []

@@ -10,7 +10,8 @@ import pytest
 from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live import battle as live
-from sparring.games.pokemon.live.battle import LiveBattle, rating_told
+from sparring.games.pokemon.live.battle import LiveBattle, State, rating_told
+from sparring.games.pokemon.live.limits import Limits
 from sparring.games.pokemon.simulator import Asked, Ended, Simulator
 from sparring.games.pokemon.teams import built_in_teams
 from sparring.games.pokemon.tracker import Tracker
@@ -220,8 +221,105 @@ def test_a_room_that_is_gone_is_no_result() -> None:
     battle = new_battle()
     battle.read(["|init|battle"])
     battle.read(["|noinit|nonexistent|The room does not exist."])
-    assert battle.lost_room
-    assert not battle.over
+    assert battle.state is State.FAILED
+    assert battle.reason == "the server closed the room"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        "5",
+        '"x"',
+        "{}",
+        '{"active":[]}',
+        '{"side":{}}',
+        "[" * 9000,
+        '{"rqid":"x"}',
+        '{"active":[{}],"side":5}',
+    ],
+)
+def test_a_request_that_makes_no_sense_fails_the_battle_and_says_why(recorded: Recorded, text: str) -> None:
+    battle = new_battle()
+    battle.read(["|init|battle", *recorded.turns[0][0]])
+    battle.read([f"|request|{text}"])
+    assert battle.state is State.FAILED
+    assert battle.reason.startswith("a message that can't be read")
+    assert "Traceback" in battle.fault
+    assert not battle.ready(monotonic())
+    battle.read([request_line(recorded.turns[0][1])])
+    battle.choose(0)
+    assert battle.outbox == []
+
+
+@pytest.mark.parametrize("line", ["|win", "|win|", "|win|Somebody Else", "|win|\x1b[2J"])
+def test_a_win_of_nobody_who_plays_is_no_result(recorded: Recorded, line: str) -> None:
+    battle = new_battle()
+    battle.read(["|init|battle", "|player|p1|Ourbot|1|", "|player|p2|Rival|1|", *recorded.turns[0][0]])
+    battle.read([line])
+    assert battle.state is State.FAILED
+    assert "who does not play" in battle.reason
+    assert battle.reason.isprintable()
+
+
+@pytest.mark.parametrize(
+    "line", ["|inactive", "|-message", "|player", "|player|p2", "|uhtml", "|", "||", "|tier", "|turn|"]
+)
+def test_lines_that_end_too_soon_are_left_out(recorded: Recorded, line: str) -> None:
+    battle = new_battle()
+    lines, request = recorded.turns[0]
+    battle.read(["|init|battle", line, *lines, line])
+    battle.read([request_line(request)])
+    assert battle.ready(monotonic())
+
+
+def test_a_battle_that_never_asks_fails_when_its_time_is_over(recorded: Recorded) -> None:
+    battle = new_battle(limits=Limits(silence=5.0))
+    battle.read(["|init|battle", *recorded.turns[0][0]])
+    for _ in range(10):
+        battle.read(["|inactive|Time left: 150 sec", "|c|Rival|hello", "|-message|hm"])
+    battle.check(monotonic() + 4.0)
+    assert not battle.ended
+    battle.check(monotonic() + 6.0)
+    assert battle.reason == "nothing was asked of us for 5 s"
+
+
+def test_our_own_time_is_no_silence_of_the_server(recorded: Recorded) -> None:
+    battle = new_battle(limits=Limits(silence=5.0))
+    lines, request = recorded.turns[0]
+    battle.read(["|init|battle", *lines])
+    battle.read([request_line(request)])
+    battle.check(monotonic() + 60.0)
+    assert battle.ready(monotonic())
+
+
+def test_a_battle_without_end_fails_at_its_limits(recorded: Recorded) -> None:
+    lines, request = recorded.turns[0]
+    asking = new_battle(limits=Limits(requests=10))
+    asking.read(["|init|battle", *lines])
+    talking = new_battle(limits=Limits(log=100))
+    talking.read(["|init|battle", *lines])
+    for number in range(20):
+        asking.read([request_line(request | {"rqid": number})])
+        talking.read(["|c|Rival|hello"] * 10)
+    assert asking.reason == "asked more than 10 times"
+    assert talking.reason == "more than 100 lines"
+
+
+def test_lines_of_absurd_length_are_left_out(recorded: Recorded) -> None:
+    battle = new_battle(limits=Limits(line=100))
+    battle.read(["|init|battle", "|player|p2|Rival|1|", "|player|p2|" + "x" * 1000, "|tier|" + "y" * 1000])
+    assert battle.opponent == "Rival"
+    assert battle.long_lines == 2
+    assert battle.log == ["|player|p2|Rival|1|"]
+
+
+def test_a_name_is_fit_to_be_shown() -> None:
+    battle = new_battle()
+    battle.read(["|init|battle", "|player|p2|[red]\x1b[31mR\u202eival" + "x" * 99])
+    assert battle.opponent.startswith("red31mRival")
+    assert len(battle.opponent) <= 30
 
 
 SHEETS = '|uhtml|otsrequest|<button name="send" value="/acceptopenteamsheets">Accept</button>'

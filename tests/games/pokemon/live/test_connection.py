@@ -1,7 +1,9 @@
 """Addresses and accounts: what people type, and what is refused before anything is sent."""
 
+import io
 import json
 import threading
+import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs
@@ -9,7 +11,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from sparring.core import InputError
-from sparring.games.pokemon.live.connection import Account, server_address
+from sparring.games.pokemon.live.connection import Account, Pace, server_address, throttles
 
 
 @pytest.mark.parametrize(
@@ -74,3 +76,40 @@ def test_the_login_server_vouches_for_a_password(login: str) -> None:
 def test_a_wrong_password_is_one_clear_line(login: str) -> None:
     with pytest.raises(InputError, match="ourbot: wrong password"):
         Account("ourbot", password="guess", login=login).assertion("4|abc")
+
+
+@pytest.mark.parametrize("answer", ["]", "][]", "null", '{"assertion":5}', '{"assertion":"a\\nb"}', "[" * 90_000])
+def test_a_login_server_that_makes_no_sense_is_one_clear_line(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(urllib.request, "urlopen", lambda request, timeout: io.BytesIO(answer.encode()))
+    with pytest.raises(InputError, match="--login"):
+        Account("ourbot", password="secret").assertion("4|abc")
+
+
+NOTICE = (
+    '|raw|<strong class="message-throttle-notice">'
+    "Your message was not sent because you've been typing too quickly.</strong>"
+)
+
+
+def test_only_the_servers_own_notices_slow_us_down() -> None:
+    assert throttles(NOTICE)
+    assert throttles("|popup|You're sending too many lines at once. Try using a paste service like [[Pastebin]].")
+    for said in ("typing too quickly", "message-throttle-notice", "too many lines", NOTICE):
+        assert not throttles(f"|c|Troll|{said}")
+        assert not throttles(f"|c:|1700000000|Troll|{said}")
+        assert not throttles(f"|pm| Troll| Ourbot|{said}")
+        assert not throttles(f"|player|p2|{said}|1|")
+
+
+@pytest.mark.parametrize("usual", [0.0, 0.65])
+def test_the_pace_slows_and_recovers(usual: float) -> None:
+    pace = Pace(usual)
+    assert pace.seconds(1000.0) == usual
+    for _ in range(20):
+        pace.slow_down(1000.0)
+    assert pace.seconds(1000.0) == 2.0
+    assert pace.seconds(1059.0) == 2.0
+    assert usual < pace.seconds(1061.0) < 2.0
+    assert pace.seconds(1000.0 + 600.0) == usual
+    pace.slow_down(2000.0)
+    assert pace.seconds(2000.0) == max(0.65, 1.5 * usual)

@@ -1,9 +1,13 @@
-"""A local server ends with whoever started it, even if that one had no time to end it."""
+"""A local server has its port to itself, and ends with whoever started it, even if that one had no time to end it."""
 
+import socket
 import subprocess
 import sys
 
 import psutil
+import pytest
+
+from sparring.cli import main
 
 START = """
 import sys, time
@@ -22,3 +26,18 @@ def test_a_server_does_not_outlive_a_killed_parent() -> None:
         parent.kill()
         parent.wait()
     server.wait(timeout=120)
+
+
+def test_a_port_in_use_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(sys, "argv", ["sparring", "showdown", "--port", str(port)])
+        with pytest.raises(SystemExit) as end:
+            main()
+    printed = capsys.readouterr()
+    assert end.value.code == 2
+    assert "Ready" not in printed.out
+    assert printed.err.startswith(f"sparring: --port {port}: cannot listen there (Address already in use)")
+    assert len(printed.err.splitlines()) == 1

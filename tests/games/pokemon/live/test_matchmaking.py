@@ -1,5 +1,7 @@
 """How battles are asked for: one at a time, again when it is time, and no longer when it is hopeless."""
 
+import time
+
 import pytest
 
 from sparring.core import InputError
@@ -139,3 +141,47 @@ def test_what_is_open_is_taken_back() -> None:
         matches.poll(0, 1)
         matches.withdraw()
         assert sent[-1] == command
+
+
+@pytest.mark.parametrize("told", ["", "null", "5", "[]", '{"searching":5}', '{"searching":["gen1ou"]', "[" * 9000])
+def test_a_search_that_makes_no_sense_is_an_error_of_its_line_only(clock: Clock, told: str) -> None:
+    matches, sent, _ = maker("ladder")
+    matches.poll(0, 1)
+    with pytest.raises((ValueError, RecursionError)):
+        matches.read(f"|updatesearch|{told}", 0)
+    matches.read('|updatesearch|{"searching":["gen1ou"],"games":null}', 0)
+    clock.now += 300
+    matches.poll(0, 1)
+    assert sent.count("/search gen1ou") == 1
+
+
+def test_a_popup_of_15_megabytes_does_not_hold_us_up() -> None:
+    matches, _, said = maker("ladder")
+    started = time.monotonic()
+    matches.read("|popup|" + "<" * 15_000_000, 0)
+    assert time.monotonic() - started < 2.0
+    assert len(said[0]) < 1100
+
+
+def test_popups_and_challenges_without_end_are_not_all_kept(clock: Clock) -> None:
+    matches, sent, said = maker("accept")
+    for number in range(500):
+        matches.read(f"|popup|\x1b[31mnumber {number}", 0)
+        matches.read(f"|pm| user{number}| Ourbot|/challenge gen1ou|gen1ou|||", 0)
+    assert len(said) == 20
+    assert all(text.isprintable() for text in said)
+    for _ in range(500):
+        matches.begun()
+        matches.poll(0, 1)
+    assert sum(text.startswith("/accept") for text in sent) == 100
+
+
+def test_a_battle_is_expected_only_after_we_asked(clock: Clock) -> None:
+    matches, _, _ = maker("challenge", "Rival")
+    assert not matches.expects
+    matches.poll(0, 1)
+    matches.read("|pm| Ourbot| Rival|/challenge", 0)
+    assert not matches.waiting
+    assert matches.expects
+    matches.begun()
+    assert not matches.expects

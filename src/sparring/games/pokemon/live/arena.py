@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Decisions, GameSpec, InputError, Results, RunError
+from sparring.core.text import printable
 from sparring.games.pokemon.arena import SEATS, pokemon_spec
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live.battle import LiveBattle
 from sparring.games.pokemon.live.connection import Account, server_address
+from sparring.games.pokemon.live.limits import Limits
 from sparring.games.pokemon.live.server import LiveServer, Wish
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.settings import PokemonSettings
@@ -32,6 +34,8 @@ _POLL_SECONDS = 0.25
 _LEAVE_SECONDS = 5.0
 _LATE_SECONDS = 0.5
 """A battle may begin just as its search is taken back; it is given up as well."""
+_UNKNOWN_KINDS = 200
+_UNKNOWN_LENGTH = 60
 
 
 class LiveArena:
@@ -49,18 +53,22 @@ class LiveArena:
         total: int | None = None,
         patience: float = 600.0,
         reconnect_seconds: float = 120.0,
+        limits: Limits | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
         """Connects and logs in to all servers; raises `InputError` if one of them can't be reached or refuses us.
 
         `wish`: how battles are found; the ladder of the settings' format by default. `total`: no battle beyond it is
         asked for. `patience`: seconds without any battle after which `wait` gives up. `reconnect_seconds`: how long a
-        lost server is tried before its battles count as failed.
+        lost server is tried before its battles count as failed. `limits`: what a server may do to us.
         """
         format = find_format(settings.format)
         if format.id.endswith("bo3"):
             raise InputError(f"--format {format.id}: a series of three is not played live; leave bo3 out")
         wish = wish or Wish(format=format, open_sheets=settings.open_team_sheets)
+        limits = limits or Limits()
+        self.limits = limits
+        """What a server may do to us."""
         self._spec = pokemon_spec(settings)
         self._rng = np.random.default_rng(seed)
         needs_team = not format.random_teams or settings.team_set
@@ -72,7 +80,8 @@ class LiveArena:
         self._slots: list[LiveBattle | None] = [None] * matches
         self._unseated: deque[LiveBattle] = deque()
         self._handed: dict[int, tuple[LiveBattle, int]] = {}
-        self._total, self._say = total, say
+        self._total = total
+        self._say: Callable[[str], None] = lambda text: say(printable(text))
         self._quiet_since = monotonic()
         self._news = asyncio.Event()
         self._closed = False
@@ -85,7 +94,7 @@ class LiveArena:
         self.answer_seconds: deque[float] = deque(maxlen=100_000)
         """From a request's arrival to our choice on its way."""
         self.unknown_lines: Counter[str] = Counter()
-        """Protocol lines that the trackers do not know."""
+        """Protocol lines that the trackers do not know, or that made no sense."""
         self.servers = [
             LiveServer(
                 address,
@@ -93,12 +102,16 @@ class LiveArena:
                 wish,
                 team=self._team,
                 news=self._news.set,
-                say=say,
+                say=self._say,
+                limits=limits,
                 reconnect_seconds=reconnect_seconds,
             )
             for address in dict.fromkeys(map(server_address, servers))
         ]
         """Those that have not given up, in the order they were named."""
+        self.gone: list[LiveServer] = []
+        """Those that have."""
+        self._gone_why: BaseException = RunError("no server is left")
         if not self.servers:
             raise InputError("--server: no server was named")
         self._runner = asyncio.Runner()
@@ -125,7 +138,9 @@ class LiveArena:
 
     def wait(self, seconds: float | None = None) -> tuple[Decisions, Results]:
         """Rows of the battles that wait for us and results of those that ended; both empty only after `seconds`."""
-        return self._runner.run(self._wait(seconds))
+        # The rows are made out here: the runner describes in words, array by array, whatever a coroutine returns.
+        ready, ended = self._runner.run(self._wait(seconds))
+        return self._decisions(ready), self._results(ended)
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Sends the choices; one whose battle has ended or gone on meanwhile is left out."""
@@ -161,17 +176,21 @@ class LiveArena:
             self._check_servers(at_start=True)
             await asyncio.sleep(0.02)
 
-    async def _wait(self, seconds: float | None) -> tuple[Decisions, Results]:
+    async def _wait(self, seconds: float | None) -> tuple[list[int], list[tuple[int, LiveBattle]]]:
+        """Slots that wait for us, and slots that are free again with the battles that ended there."""
         deadline = None if seconds is None else monotonic() + seconds
         while True:
             self._check_servers()
-            self._ask_for_battles()
             ended, ready = self._take_ended(), self._ready()
+            if not self.servers and not ended:
+                raise self._gone_why
+            if not ended:
+                self._ask_for_battles()
             if ready and not ended:
                 await asyncio.sleep(_GATHER_SECONDS)
                 ended, ready = self._take_ended(), self._ready()
             if ended or ready or (deadline is not None and monotonic() >= deadline):
-                return self._decisions(ready), self._results(ended)
+                return ready, ended
             self._news.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_POLL_SECONDS):
@@ -180,18 +199,21 @@ class LiveArena:
     def _check_servers(self, *, at_start: bool = False) -> None:
         """A server that has given up loses its battles; the run ends with the last of them."""
         for server in list(self.servers):
-            if server.failure is not None:
-                raise server.failure
-            error = server.task.exception() if server.task is not None and server.task.done() else None
+            server.watch(monotonic())
+            error: BaseException | None = server.failure
+            if error is None and server.task is not None and server.task.done():
+                error = server.task.exception()
             if error is None:
                 continue
-            if at_start or len(self.servers) == 1 or not isinstance(error, RunError):
+            if at_start:
                 raise error
-            self._say(str(error))
-            for battle in server.battles.values():
-                battle.lost_room = True
+            self._gone_why = error
+            if len(self.servers) > 1:
+                self._say(str(error))
+            server.lose(f"the server is gone: {error}")
             self._collect(server)
             self.servers.remove(server)
+            self.gone.append(server)
 
     def _ask_for_battles(self) -> None:
         """Spreads the battles still wanted over the servers, the emptiest first."""
@@ -218,13 +240,20 @@ class LiveArena:
         for slot, battle in enumerate(self._slots):
             if battle is None and self._unseated:
                 battle = self._slots[slot] = self._unseated.popleft()
-            if battle is not None and (battle.over or battle.lost_room):
+            if battle is not None and battle.ended:
                 ended.append((slot, battle))
                 self._slots[slot] = None
                 self._handed.pop(slot, None)
-                if battle.tracker is not None:
-                    self.unknown_lines.update(battle.tracker.unknown)
+                self._count_unknown(battle)
         return ended
+
+    def _count_unknown(self, battle: LiveBattle) -> None:
+        unknown = Counter() if battle.tracker is None else battle.tracker.unknown
+        for kind, times in [("too long", battle.long_lines), *unknown.most_common(_UNKNOWN_KINDS)]:
+            name = printable(kind, _UNKNOWN_LENGTH)
+            known = name in self.unknown_lines or len(self.unknown_lines) < _UNKNOWN_KINDS
+            if times:
+                self.unknown_lines[name if known else "others"] += times
 
     def _collect(self, server: LiveServer) -> None:
         """Takes up what began on a server and strikes off what ended."""
@@ -290,4 +319,4 @@ class LiveArena:
         return given_up
 
     async def _close(self) -> None:
-        await asyncio.gather(*(server.close() for server in self.servers))
+        await asyncio.gather(*(server.close() for server in (*self.servers, *self.gone)))

@@ -2,7 +2,8 @@
 
 A connection serves all battles on its server. What comes in is cut into (room, lines) and handed on; what goes out is
 queued, choices before everything else. When the socket is lost the connection comes back by itself, as long as its
-`patience` lasts, and logs in again; whoever listens is told, and joins its rooms again.
+`patience` lasts, and logs in again; whoever listens is told, and joins its rooms again. A message that can't be read is
+counted and left out.
 """
 
 import asyncio
@@ -11,24 +12,32 @@ import urllib.parse
 import urllib.request
 from collections import deque
 from collections.abc import Callable
+from http.client import HTTPException
 from time import monotonic
-from urllib.error import URLError
 from urllib.parse import urlsplit
 
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import InvalidURI, WebSocketException
-
-from sparring.core import InputError, RunError
+from sparring.core import InputError, RunError, optional
 from sparring.games.pokemon.formats import to_id
+from sparring.games.pokemon.live.limits import Limits
+
+with optional("playing on Showdown servers", extra="pokemon"):
+    from websockets.asyncio.client import ClientConnection, connect
+    from websockets.exceptions import InvalidURI, WebSocketException
 
 LOGIN = "https://play.pokemonshowdown.com/action.php"
 """Where Showdown's own accounts log in."""
 _PUBLIC_PACE = 0.65
 """Seconds between two messages of a user whom a public server does not trust more: it allows one every 0.6."""
+_SLOWEST_PACE = 2.0
+_SLOWER = 1.5
+_RECOVERY_SECONDS = 60.0
+"""After so long without a complaint the pace goes one step back to what it was."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OPEN_SECONDS = 30.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0
-_THROTTLED = ("message-throttle-notice", "too many lines", "typing too quickly")
+_THROTTLED = ('|raw|<strong class="message-throttle-notice">', "|popup|You're sending too many lines at once")
+_BYTES_A_CHARACTER = 4
+_LONGEST_LOGIN_ANSWER = 2**20
 
 
 class Account:
@@ -54,20 +63,43 @@ class Account:
         try:
             data = urllib.parse.urlencode(form).encode()
             with urllib.request.urlopen(urllib.request.Request(self.login, data), timeout=20) as answer:
-                said = json.loads(answer.read().decode().removeprefix("]"))
-        except (URLError, OSError, ValueError) as error:
+                said = json.loads(answer.read(_LONGEST_LOGIN_ANSWER).decode().removeprefix("]"))
+        except (OSError, HTTPException, ValueError, RecursionError) as error:
             raise InputError(f"--login {self.login}: {error}") from error
         proof = said.get("assertion") if isinstance(said, dict) else None
-        if not proof or proof.startswith(";;"):
-            raise InputError(f"--login {self.login}: {self.name}: {(proof or ';;the password is wrong')[2:]}")
-        return str(proof)
+        if not isinstance(proof, str) or not proof or "\n" in proof:
+            proof = ";;the password is wrong"
+        if proof.startswith(";;"):
+            raise InputError(f"--login {self.login}: {self.name}: {proof[2:]}")
+        return proof
+
+
+class Pace:
+    """Seconds between two messages: more whenever the server complains, and as before when it no longer does."""
+
+    def __init__(self, usual: float) -> None:
+        self._usual = self._seconds = usual
+        self._changed = 0.0
+
+    def seconds(self, now: float) -> float:
+        """The pace at the time `now`."""
+        while self._seconds > self._usual and now - self._changed >= _RECOVERY_SECONDS:
+            self._changed += _RECOVERY_SECONDS
+            slower = self._seconds > _PUBLIC_PACE
+            self._seconds = max(_PUBLIC_PACE, self._seconds / _SLOWER) if slower else self._usual
+        return self._seconds
+
+    def slow_down(self, now: float) -> None:
+        """The server says that we are too fast."""
+        self._seconds = max(_PUBLIC_PACE, min(_SLOWEST_PACE, _SLOWER * self.seconds(now)))
+        self._changed = now
 
 
 class Connection:
     """A logged-in user on one server, for as long as `run` runs.
 
-    `hear(room, lines)` is called for every message, with room "" for what belongs to none; `online()` whenever
-    the login has been confirmed, first and after every reconnect.
+    `hear(room, lines)` is called for every message, with room "" for what belongs to none, and `overlong(room)` instead
+    for one beyond the limit; `online()` whenever the login has been confirmed, first and after every reconnect.
     """
 
     def __init__(
@@ -76,8 +108,10 @@ class Connection:
         account: Account,
         *,
         hear: Callable[[str, list[str]], None],
+        overlong: Callable[[str], None],
         online: Callable[[], None],
         say: Callable[[str], None],
+        limits: Limits,
         patience: float = 120.0,
     ) -> None:
         self.address = server_address(address)
@@ -86,19 +120,26 @@ class Connection:
         """Connected and logged in."""
         self.reconnects = 0
         self.throttled = 0
-        self._hear, self._online, self._say = hear, online, say
+        self.malformed = 0
+        """Messages and lines that could not be read."""
+        self._hear, self._overlong, self._online, self._say = hear, overlong, online, say
+        self._limits = limits
         self._patience = patience
-        self._pace = 0.0 if urlsplit(self.address).hostname in _LOOPBACK else _PUBLIC_PACE
+        self._pace = Pace(0.0 if urlsplit(self.address).hostname in _LOOPBACK else _PUBLIC_PACE)
         self._urgent: deque[str] = deque()
         self._later: deque[str] = deque()
         self._queued = asyncio.Event()
         self._socket: ClientConnection | None = None
         self._been_up = False
+        self._challenged = False
+        """The server has asked this session who we are."""
         self._refused = ""
         self._closing = False
 
     def send(self, room: str, text: str, *, urgent: bool = False) -> None:
-        """Queues a message; dropped if the connection is lost before it leaves."""
+        """Queues a message; dropped if the connection is lost before it leaves, or too many wait already."""
+        if not urgent and len(self._later) >= self._limits.queue:
+            return
         (self._urgent if urgent else self._later).append(f"{room}|{text}")
         self._queued.set()
 
@@ -129,6 +170,12 @@ class Connection:
         if self._socket is not None:
             await self._socket.close()
 
+    def skip(self, error: Exception) -> None:
+        """Counts what could not be read; the first of it is told."""
+        self.malformed += 1
+        if self.malformed == 1:
+            self._say(f"{self.address}: a message that can't be read is left out: {type(error).__name__}: {error}")
+
     def abort(self) -> None:
         """Loses the socket, as when the network fails; the connection comes back by itself."""
         if self._socket is not None:
@@ -138,18 +185,24 @@ class Connection:
         """One socket from opening to its end; returns why it ended."""
         self._urgent.clear()
         self._later.clear()
-        self._refused = ""
+        self._refused, self._challenged = "", False
         sender: asyncio.Task[None] | None = None
         try:
-            async with connect(self.address, max_size=2**24, open_timeout=_OPEN_SECONDS, ping_timeout=60) as socket:
+            most = _BYTES_A_CHARACTER * self._limits.message
+            async with connect(self.address, max_size=most, open_timeout=_OPEN_SECONDS, ping_timeout=60) as socket:
                 self._socket = socket
                 sender = asyncio.create_task(self._send_all(socket))
                 async for message in socket:
-                    await self._read(str(message))
+                    try:
+                        await self._read(message)
+                    except InputError:  # of the login server
+                        raise
+                    except Exception as error:
+                        self.skip(error)
                     if self._refused:
                         return self._refused
                 return "the server closed the connection"
-        except InputError as error:  # of the login server
+        except InputError as error:
             if not self._been_up:
                 raise
             return str(error)
@@ -166,20 +219,28 @@ class Connection:
         while True:
             while self._urgent or self._later:
                 await socket.send((self._urgent or self._later).popleft())
-                if self._pace:
-                    await asyncio.sleep(self._pace)
+                pace = self._pace.seconds(monotonic())
+                if pace:
+                    await asyncio.sleep(pace)
             self._queued.clear()
             await self._queued.wait()
 
-    async def _read(self, message: str) -> None:
+    async def _read(self, message: str | bytes) -> None:
+        """Takes one message; whatever it holds, the connection and its other battles go on."""
+        if isinstance(message, bytes):
+            raise ValueError("binary data")
         room = ""
         if message.startswith(">"):
             head, _, message = message.partition("\n")
             room = head[1:].strip()
+        if len(message) > self._limits.message:
+            self.malformed += 1
+            self._overlong(room)
+            return
         lines = message.split("\n")
-        if any(sign in message for sign in _THROTTLED):
+        if any(throttles(line) for line in lines):
             self.throttled += 1
-            self._pace = max(_PUBLIC_PACE, min(2.0, 1.5 * self._pace))
+            self._pace.slow_down(monotonic())
         if not room:
             for line in lines:
                 await self._read_global(line.split("|"))
@@ -187,7 +248,8 @@ class Connection:
 
     async def _read_global(self, parts: list[str]) -> None:
         kind = parts[1] if len(parts) > 1 else ""
-        if kind == "challstr":
+        if kind == "challstr" and not self._challenged:
+            self._challenged = True
             proof = await asyncio.to_thread(self.account.assertion, "|".join(parts[2:]))
             self.send("", f"/trn {self.account.name},0,{proof}", urgent=True)
         elif kind == "nametaken":
@@ -200,6 +262,11 @@ class Connection:
             self._online()
         elif kind == "updateuser" and self.up and to_id(parts[2]) != self.account.id:
             self._refused = "the server took our name away"
+
+
+def throttles(line: str) -> bool:
+    """Whether a line is the server's own notice that we send too fast; what people say in chat never is."""
+    return line.startswith(_THROTTLED)
 
 
 def server_address(text: str) -> str:

@@ -1,7 +1,8 @@
 """Plays a number of live battles with one player and sums them up."""
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -10,14 +11,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sparring.core import Player
-from sparring.core.files import write_file
+from sparring.core import InputError, Player, Score
+from sparring.core.files import safe_name, write_file
 from sparring.games.pokemon.arena import log_folder
+from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live.arena import LiveArena
 from sparring.games.pokemon.live.battle import LiveBattle
+from sparring.games.pokemon.live.connection import Account
+from sparring.games.pokemon.live.server import Wish
 from sparring.games.pokemon.records import save_replay, save_text
+from sparring.games.pokemon.settings import PokemonSettings
 
 _TICK_SECONDS = 0.5
+_MOST_REASONS = 100
 
 
 @dataclass
@@ -28,7 +34,9 @@ class LadderReport:
     draws: int = 0
     losses: int = 0
     failed: int = 0
-    """Battles that a lost server broke off: they count for nothing."""
+    """Battles that a server broke off, or that could not be played on: they count for nothing."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """Why battles failed, and how often."""
     forfeited: int = 0
     """Battles given up because we were stopped: no measure of strength, though the ladder counts them as lost."""
     invalid_choices: int = 0
@@ -42,42 +50,56 @@ class LadderReport:
     opponents: dict[str, list[int]] = field(default_factory=dict)
     """Wins, draws and losses by name."""
     battles: list[dict[str, Any]] = field(default_factory=list)
+    logs: int = 0
+    """Logs that were kept to find faults by."""
+
+    @property
+    def score(self) -> Score:
+        """The battles that were played out, against all opponents together."""
+        return Score(self.wins, self.draws, self.losses, failed=self.failed)
 
     @property
     def matches(self) -> int:
         """Battles that were played out."""
-        return self.wins + self.draws + self.losses
+        return self.score.matches
 
-    @property
-    def win_rate(self) -> float:
-        """Points a battle: a win is 1, a draw a half."""
-        return (self.wins + 0.5 * self.draws) / self.matches if self.matches else 0.0
+    def text(self, running: int) -> str:
+        """How it stands, in one line, with `running` battles under way."""
+        return (
+            f"{self.wins} won, {self.draws} drawn, {self.losses} lost, {running} running, "
+            f"{self.invalid_choices} invalid, {self.time_outs} timed out"
+        )
 
     def to_json(self, arena: LiveArena) -> dict[str, Any]:
         """Everything, JSON-ready, with what the connections went through."""
+        servers = [*arena.servers, *arena.gone]
         answers = np.percentile(arena.answer_seconds, (50, 95, 99)).tolist() if arena.answer_seconds else [0.0] * 3
         return {
             "matches": self.matches,
             "wins": self.wins,
             "draws": self.draws,
             "losses": self.losses,
-            "win_rate": self.win_rate,
+            "win_rate": self.score.win_rate,
+            "interval": list(self.score.interval),
             "failed": self.failed,
+            "failures": dict(self.failures.most_common()),
             "forfeited": self.forfeited,
             "invalid_choices": self.invalid_choices,
             "unavailable_choices": self.unavailable_choices,
             "late_choices": self.late_choices,
             "time_outs": self.time_outs,
             "timer_warnings": self.timer_warnings,
-            "reconnects": sum(server.connection.reconnects for server in arena.servers),
-            "throttled": sum(server.connection.throttled for server in arena.servers),
+            "reconnects": sum(server.connection.reconnects for server in servers),
+            "throttled": sum(server.connection.throttled for server in servers),
+            "malformed_messages": sum(server.connection.malformed for server in servers),
+            "refused_rooms": sum(server.refused_rooms for server in servers),
             "unknown_lines": dict(arena.unknown_lines),
             "decisions": self.decisions,
             "mean_batch": self.decisions / max(1, self.batches),
             "answer_ms": {f"p{share}": 1000 * value for share, value in zip((50, 95, 99), answers, strict=True)},
             "seconds": self.seconds,
             "matches_per_hour": 3600 * self.matches / max(self.seconds, 1e-9),
-            "ratings": {server.connection.address: server.rating for server in arena.servers},
+            "ratings": {server.connection.address: server.rating for server in servers},
             "opponents": {
                 name: dict(zip(("wins", "draws", "losses"), counts, strict=True))
                 for name, counts in sorted(self.opponents.items())
@@ -105,7 +127,7 @@ def play_ladder(
     while report.matches < total and not stop():
         decisions, results = arena.wait(_TICK_SECONDS)
         for battle in arena.ended if len(results) else ():
-            _note(report, battle, save)
+            _note(report, battle, save, logs=arena.limits.logs)
         if len(decisions):
             arena.act(decisions, player.act(decisions).action)
             report.decisions += len(decisions)
@@ -117,23 +139,102 @@ def play_ladder(
     return report
 
 
-def save_summary(folder: Path, summary: dict[str, Any]) -> Path:
-    """Writes `summary.json` beside the replays."""
-    path = folder / "summary.json"
-    write_file(path, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
-    return path
+@dataclass(frozen=True, kw_only=True)
+class LadderPlan:
+    """Whom to play, where and how much."""
+
+    servers: Sequence[str]
+    account: Account
+    wish: Wish
+    matches: int
+    parallel: int
+    """Battles at the same time, over all servers."""
+    patience: float = 600.0
+    save: Path | None = None
+    """A folder for replays, logs and summary.json."""
+    seed: int = 0
 
 
-def _note(report: LadderReport, battle: LiveBattle, save: Path | None) -> None:
+def run_ladder(
+    settings: PokemonSettings,
+    player: Player,
+    plan: LadderPlan,
+    *,
+    about: dict[str, Any],
+    stop: Callable[[], bool],
+    progress: Callable[[LadderReport, int], None],
+    say: Callable[[str], None],
+) -> tuple[dict[str, Any], Exception | None]:
+    """Plays `plan` and sums it up after `about`, JSON-ready.
+
+    If something ends it early, what was played before still counts: the error is returned beside the summary.
+    `progress` is told the report and how many battles are running.
+    """
+    arena = LiveArena(
+        settings,
+        plan.wish,
+        servers=plan.servers,
+        account=plan.account,
+        matches=plan.parallel,
+        seed=plan.seed,
+        total=plan.matches,
+        patience=plan.patience,
+        say=say,
+    )
+    report = LadderReport()
+    lost: Exception | None = None
+    try:
+        play_ladder(
+            arena,
+            player,
+            total=plan.matches,
+            save=plan.save,
+            stop=stop,
+            progress=lambda report: progress(report, arena.running),
+            report=report,
+        )
+    except Exception as error:  # whatever ended it, what was played still counts
+        lost = error
+    finally:
+        arena.close()
+    summary = {**about, **report.to_json(arena)}
+    if plan.save is not None:
+        path = plan.save / "summary.json"
+        write_file(path, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+        say(f"wrote {path}")
+    return summary, lost
+
+
+def wish_for(
+    settings: PokemonSettings, *, challenge: str | None, accept: bool, accept_from: str | None, timer: bool
+) -> Wish:
+    """Battles of the settings' format: on the ladder, or against those we challenge or accept."""
+    if challenge and (accept or accept_from):
+        raise InputError("--challenge and --accept: one of them")
+    return Wish(
+        format=find_format(settings.format),
+        how="challenge" if challenge else "accept" if accept or accept_from else "ladder",
+        opponent=challenge or accept_from or "",
+        timer=timer,
+        open_sheets=settings.open_team_sheets,
+    )
+
+
+def _note(report: LadderReport, battle: LiveBattle, save: Path | None, *, logs: int) -> None:
     report.invalid_choices += battle.invalid
     report.unavailable_choices += battle.unavailable
     report.late_choices += battle.late
     report.timer_warnings += battle.warnings
     report.time_outs += battle.timed_out
-    if battle.invalid:  # a fault of ours: keep what it takes to find it
-        save_text(log_folder() / f"refused-{battle.room}-{time.time_ns()}.log", "\n".join(battle.log) + "\n")
+    if (battle.invalid or battle.fault) and report.logs < logs:  # perhaps a fault of ours: keep what helps to find it
+        report.logs += 1
+        kind = "refused" if battle.invalid else "failed"
+        text = "\n".join([*battle.log, battle.fault])
+        save_text(log_folder() / f"{kind}-{safe_name(battle.room)}-{time.time_ns()}.log", text + "\n")
     if not battle.over:
         report.failed += 1
+        known = battle.reason in report.failures or len(report.failures) < _MOST_REASONS
+        report.failures[battle.reason if known else "others"] += 1
         return
     won, lost = battle.outcome > 0, battle.outcome < 0
     report.wins += won

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from sparring.core import RunError
+from sparring.core import InputError, RunError
 from sparring.core.cache import build_once
 from sparring.games.pokemon.setup import NODE_FOLDER, installation, stage
 
@@ -28,7 +28,12 @@ class LocalServer:
     """A running server; `address` is what `sparring ladder --server` takes. A context manager that ends it."""
 
     def __init__(self, *, port: int = 0, config: Mapping[str, Any] | None = None) -> None:
-        """`port` 0 takes a free one; `config` is laid over Showdown's own, e.g. `{"nothrottle": False}`."""
+        """`port` 0 takes a free one; `config` is laid over Showdown's own, e.g. `{"nothrottle": False}`.
+
+        Raises `InputError` if nobody may listen on the port, or somebody does.
+        """
+        if port:
+            _check_port(port)
         found = installation()
         folder = _server_folder(found.modules)
         self.port = port or _free_port()
@@ -94,6 +99,17 @@ def _server_folder(modules: Path) -> Path:
         shutil.copy(NODE_FOLDER / _CONFIG, folder / "config" / "config.js")
 
     return build_once(stage("server", "package-lock.json", _CONFIG), copy)
+
+
+def _check_port(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that are closing do not hold it
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise InputError(
+                f"--port {port}: cannot listen there ({error.strerror}); --port 0 takes a free one"
+            ) from error
 
 
 def _free_port() -> int:

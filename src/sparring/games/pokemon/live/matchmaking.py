@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from sparring.core import InputError
+from sparring.core.text import printable
 from sparring.games.pokemon.formats import to_id
 
 _HOPELESS = re.compile(
@@ -23,10 +24,26 @@ _DELAYS = (("every 3 minutes", 30.0), ("less than 10 seconds", 10.0), ("was not 
 _DELAY = 5.0
 _ANSWER_SECONDS = 20.0
 """Without any word on a search, challenge or acceptance for so long, it is sent again."""
+_BEGIN_SECONDS = 60.0
+"""A battle that begins so long after we asked for one is taken for that one, whatever became of the question."""
 _AFTER_CHALLENGE = 2.0
 """An accepted challenge vanishes a moment before its battle appears."""
 
+_LONGEST_POPUP = 1000
+_MOST_SAID = 20
+"""Different popups that are shown; those after them are only obeyed."""
+_MOST_CHALLENGERS = 100
+
 Send = Callable[[str], None]
+
+
+class _Searches(msgspec.Struct):
+    """What `|updatesearch|` tells."""
+
+    searching: list[str] | None = None
+
+
+_SEARCHES = msgspec.json.Decoder(_Searches).decode
 
 
 class Matchmaker:
@@ -47,6 +64,7 @@ class Matchmaker:
         self._format, self._how, self._opponent, self._me = format, how, opponent, me
         self._team, self._send, self._say = team, send, say
         self._asked_at = 0.0
+        self._expected_until = 0.0
         self._not_before = 0.0
         self._said: set[str] = set()
         self._challengers: list[str] = []
@@ -62,6 +80,11 @@ class Matchmaker:
     def waiting(self) -> bool:
         """A battle was asked for and has not begun."""
         return self._waiting
+
+    @property
+    def expects(self) -> bool:
+        """A battle that begins now is one we asked for."""
+        return self._waiting or monotonic() < self._expected_until
 
     def poll(self, running: int, wanted: int) -> None:
         """Asks for the next battle if `wanted` more may be played besides the `running` ones, and if it is time."""
@@ -80,11 +103,12 @@ class Matchmaker:
         else:
             self._send(f"/accept {self._challengers.pop(0)}")
         self._waiting, self._known, self._asked_at = True, False, now
+        self._expected_until = now + _BEGIN_SECONDS
 
     def begun(self) -> None:
         """A battle began."""
         self._waiting = False
-        self._not_before = 0.0
+        self._not_before = self._expected_until = 0.0
 
     def forget(self) -> None:
         """The connection is new: searches and challenges of the old one are gone."""
@@ -99,18 +123,22 @@ class Matchmaker:
             self._send(f"/cancelchallenge {self._opponent}")
 
     def read(self, line: str, running: int) -> None:
-        """Takes a line that belongs to no room; raises `InputError` if the server will never do what we ask."""
-        parts = line.split("|")
+        """Takes a line that belongs to no room.
+
+        Raises `InputError` if the server will never do what we ask, `ValueError` if the line makes no sense.
+        """
+        parts = line.split("|", 5)
         kind = parts[1] if len(parts) > 1 else ""
         if kind == "updatesearch" and self._how == "ladder" and self._waiting:
-            searching = msgspec.json.decode(parts[2].encode()).get("searching") or []
+            searching = _SEARCHES(line.removeprefix("|updatesearch|")).searching or []
             if self._known and self._format not in searching:  # matched: its battle is about to begin
                 self._asked_at = monotonic()
             self._known = self._format in searching
         elif kind == "pm" and len(parts) > 4 and parts[4].startswith("/challenge"):
             self._read_challenge(to_id(parts[2]), to_id(parts[3]), parts[4].removeprefix("/challenge").strip())
         elif kind == "popup":
-            self._read_popup(" ".join(part for part in parts[2:] if part and part != "html"), running)
+            text = line.removeprefix("|popup|")[:_LONGEST_POPUP]
+            self._read_popup(" ".join(part for part in text.split("|") if part and part != "html"), running)
 
     def _read_challenge(self, giver: str, taker: str, format: str) -> None:
         """`format` is empty when a challenge ends, whatever its end."""
@@ -125,12 +153,13 @@ class Matchmaker:
         if giver in self._challengers:
             self._challengers.remove(giver)
         if to_id(format) == self._format and taker == self._me:
-            self._challengers.append(giver)
+            if len(self._challengers) < _MOST_CHALLENGERS:
+                self._challengers.append(giver)
         elif format:
             self._send(f"/reject {giver}")
 
     def _read_popup(self, text: str, running: int) -> None:
-        text = re.sub(r"<[^>]*>", " ", text).replace("&quot;", '"')
+        text = printable(re.sub(r"<[^>]*>", " ", text).replace("&quot;", '"'))
         self.heard = text
         if "already searching" in text:
             self._known = True
@@ -139,7 +168,7 @@ class Matchmaker:
             raise InputError(f"the server says: {text}")
         if "games at the same time" in text:
             self.most = max(1, running)
-        if text not in self._said:
+        if text not in self._said and len(self._said) < _MOST_SAID:
             self._said.add(text)
             self._say(f"the server says: {text}")
         if self._waiting:

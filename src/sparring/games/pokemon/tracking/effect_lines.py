@@ -22,6 +22,7 @@ from sparring.games.pokemon.tracking.effects import (
 )
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
+    MOST_TURNS,
     MOVES_START,
     PLACE_IDS_START,
     PLACE_MOVE_IDS_START,
@@ -39,6 +40,7 @@ from sparring.games.pokemon.tracking.view import View
 _PARADOX = range(ActiveColumn.PARADOX_ATK, ActiveColumn.PARADOX_SPE + 1)
 _FUTURE = {"futuresight", "doomdesire"}
 _FUTURE_TURNS = 3
+_PERISH_TURNS = {f"perish{turns}": turns for turns in range(4)}
 
 
 def on_start(view: View, parts: list[str]) -> None:
@@ -59,8 +61,9 @@ def on_start(view: View, parts: list[str]) -> None:
         counted, value = COUNTED[effect]
         view.floats[start + counted] = value
     elif effect.startswith("perish"):
+        turns = _PERISH_TURNS[effect]
         view.floats[start + ActiveColumn.PERISH] = 1.0
-        view.floats[start + ActiveColumn.PERISH_TURNS] = int(effect[6:]) * TURN
+        view.floats[start + ActiveColumn.PERISH_TURNS] = turns * TURN
     elif effect == "typechange":
         _change_types(view, place, parts[4], other)
     elif effect == "typeadd":
@@ -203,9 +206,10 @@ def on_singleturn(view: View, parts: list[str]) -> None:
     view.turn_flags.append(index)
     if effect in STALLING or (view.generation == 5 and effect in ("quickguard", "wideguard")):
         row = PLACE_START[place]
-        view.floats[row + ActiveColumn.PROTECT_TURNS] += TURN
+        count = row + ActiveColumn.PROTECT_TURNS
+        view.floats[count] = min(MOST_TURNS, view.floats[count] + TURN)
         # Lasts through the next turn only: the turn's end sees whether it was renewed.
-        view.timers[row + ActiveColumn.PROTECT_TURNS] = 0.0
+        view.timers[count] = 0.0
 
 
 def on_singlemove(view: View, parts: list[str]) -> None:

@@ -47,6 +47,7 @@ _F_TURN = int(FieldColumn.TURN)
 _P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
 _PI_STATUS = int(PokemonId.STATUS)
 _TOXIC = int(Status.TOXIC)
+_LAST_TURN = 100_000
 
 
 # A side.
@@ -233,7 +234,10 @@ def _end_protect_row(view: View, column: int) -> None:
 
 def on_turn(view: View, parts: list[str]) -> None:
     """`|turn|7`."""
-    view.turn = int(parts[2])
+    turn = int(parts[2])
+    if not 0 <= turn <= _LAST_TURN:
+        raise ValueError(f"turn {turn}")
+    view.turn = turn
     view.floats[FIELD + _F_TURN] = min(1.0, view.turn / 100)
     view.passing = -1
     ids, floats = view.ids, view.floats

@@ -128,7 +128,7 @@ def on_boost(view: View, parts: list[str]) -> None:
     if place < 0 or column is None:
         return
     index = PLACE_START[place] + column
-    amount = float(parts[4]) if parts[1] == "-boost" else -float(parts[4])
+    amount = int(parts[4]) if parts[1] == "-boost" else -int(parts[4])
     stage = round(view.floats[index] * BOOST_SCALE) + amount
     view.floats[index] = max(-6.0, min(6.0, stage)) / BOOST_SCALE
     if len(parts) > 5:
@@ -142,7 +142,7 @@ def on_setboost(view: View, parts: list[str]) -> None:
     place = view.standing(parts[2])
     column = BOOSTS.get(parts[3])
     if place >= 0 and column is not None:
-        view.floats[PLACE_START[place] + column] = float(parts[4]) / BOOST_SCALE
+        view.floats[PLACE_START[place] + column] = max(-6.0, min(6.0, int(parts[4]))) / BOOST_SCALE
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.row(parts[2]))

@@ -20,6 +20,8 @@ from sparring.games.pokemon.observation import FLOAT_OFFSETS, ID_OFFSETS
 
 TURN = 1.0 / TURN_SCALE
 """One turn in a `*_TURNS` column."""
+MOST_TURNS = 16 * TURN
+"""Where counts of turns that nothing else ends stop."""
 
 POKEMON_WIDTH = len(PokemonColumn)
 POKEMON_IDS_WIDTH = len(PokemonId)

@@ -18,6 +18,7 @@ from sparring.games.pokemon.dex import TARGETS
 from sparring.games.pokemon.tracking.effects import SINGLE_MOVE
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
+    MOST_TURNS,
     MOVE_IDS_START,
     MOVE_WIDTH,
     MOVES_START,
@@ -211,7 +212,8 @@ def on_cant(view: View, parts: list[str]) -> None:
     if view.generation > 1 or reason in ("par", "recharge"):  # in generation 1 other reasons only put off a second turn
         _act(view, place)
     if reason == "slp":
-        view.floats[POKEMON_START[view.active[place]] + PokemonColumn.SLEEP_TURNS] += TURN
+        slept = POKEMON_START[view.active[place]] + PokemonColumn.SLEEP_TURNS
+        view.floats[slept] = min(MOST_TURNS, view.floats[slept] + TURN)
     elif reason.startswith(("ability: ", "item: ")):
         reveal(view, reason, view.active[place])
 

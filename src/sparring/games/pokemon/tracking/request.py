@@ -155,7 +155,9 @@ def _match(view: View, names: list[str], team: list[dict[str, Any]]) -> list[int
         free = [row for row in range(TEAM) if row not in order]
         same = [row for row in free if view.names[row] == name]
         if not same:
-            same = [row for row in free if not view.names[row]]
+            same = [
+                row for row in free if not view.names[row]
+            ] or free  # a name that comes too late takes another's place
             view.name_row(same[0], name)
         if len(same) > 1:
             same.sort(key=lambda row: _likeness(view.entries[row], entry), reverse=True)

@@ -18,6 +18,12 @@ STATUSES: dict[str, int] = {
 }
 """Status numbers by Showdown id."""
 
+_MOST_HP = 99_999
+_MOST_LEVEL = 9_999
+"""What Showdown's own rules allow."""
+_MOST_SPELLINGS = 65_536
+"""Texts whose meaning is remembered; those beyond are worked out each time."""
+
 STATS = ("atk", "def", "spa", "spd", "spe")
 """Stats of a request, in the order of their columns."""
 
@@ -63,7 +69,8 @@ class Tables:
         number = self._moves.get(name)
         if number is None:
             number = self.dex.moves[name] or self.dex.moves[name.rstrip("0123456789").removeprefix("Z-")]
-            self._moves[name] = number
+            if len(self._moves) < _MOST_SPELLINGS:
+                self._moves[name] = number
         return number
 
     def details(self, text: str) -> tuple[int, float, float, float, int]:
@@ -81,8 +88,11 @@ class Tables:
                     tera = self.dex.types[mark[5:]]
                 elif mark[0] == "L" and mark[1:].isdigit():
                     level = float(mark[1:])
+                    if level > _MOST_LEVEL:
+                        raise ValueError(f"{text!r}: levels end at {_MOST_LEVEL}")
             found = (self.dex.species[name.removesuffix("-*")], level, male, female, tera)
-            self._details[text] = found
+            if len(self._details) < _MOST_SPELLINGS:
+                self._details[text] = found
         return found
 
 
@@ -119,7 +129,10 @@ def load_tables(generation: int) -> Tables:
 
 @lru_cache(maxsize=65536)
 def parse_condition(text: str) -> tuple[float, int, int]:
-    """`214/300 par`, `57/100`, `24/48y slp` or `0 fnt` as (fraction left, maximum as written, status)."""
+    """`214/300 par`, `57/100`, `24/48y slp` or `0 fnt` as (fraction left, maximum as written, status).
+
+    Raises `ValueError` for what is none of these, or not between nothing and all.
+    """
     health, _, status = text.partition(" ")
     if status == "fnt" or health == "0":
         return 0.0, 0, 0
@@ -127,6 +140,8 @@ def parse_condition(text: str) -> tuple[float, int, int]:
     if not most:
         most = "100"
     maximum = int(most.rstrip("ygr"))
+    if not 0 < maximum <= _MOST_HP or not 0.0 <= float(left) <= maximum:
+        raise ValueError(f"{text!r} is no state of health")
     return float(left) / maximum, maximum, STATUSES.get(status, 0)
 
 

@@ -32,7 +32,7 @@ from sparring.games.pokemon.tracking.places import (
     vacate,
 )
 from sparring.games.pokemon.tracking.sources import Handler
-from sparring.games.pokemon.tracking.tables import parse_sheet
+from sparring.games.pokemon.tracking.tables import parse_condition, parse_sheet
 from sparring.games.pokemon.tracking.view import View
 
 # Plain integers where most lines pass: members of an enum cost more to reach.
@@ -67,7 +67,10 @@ def on_poke(view: View, parts: list[str]) -> None:
 def on_teamsize(view: View, parts: list[str]) -> None:
     """`|teamsize|p1|4`: how many are brought, said again after team preview."""
     side = view.sides[parts[2]]
-    view.floats[SIDE_START[side] + SideColumn.TEAM_SIZE] = int(parts[3]) / TEAM
+    size = int(parts[3])
+    if not 0 <= size <= TEAM:
+        raise ValueError(f"a team of {size}")
+    view.floats[SIDE_START[side] + SideColumn.TEAM_SIZE] = size / TEAM
     view.count_fainted(side, 0)
 
 
@@ -103,6 +106,7 @@ def on_showteam(view: View, parts: list[str]) -> None:
 def on_switch(view: View, parts: list[str]) -> None:
     """`|switch|p1a: Rex|Tyranitar, M|100/100|[from] Baton Pass`, and `drag`."""
     ident = parts[2]
+    parse_condition(parts[4])  # nothing is written of a line that ends in nonsense
     place = view.place(ident)
     if place < 0:
         return

@@ -265,7 +265,7 @@ class View:
         self.fainted[side] += change
         start = SIDE_START[side]
         size = self.floats[start + _S_TEAM_SIZE]
-        self.floats[start + _S_REMAINING] = max(0.0, size - self.fainted[side] / TEAM)
+        self.floats[start + _S_REMAINING] = max(0.0, min(1.0, size - self.fainted[side] / TEAM))
 
     def reveal_ability(self, row: int, ability: int) -> None:
         """A Pokémon shows the ability it has now."""

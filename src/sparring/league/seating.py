@@ -1,0 +1,112 @@
+"""Seating: from the names of players to players in an arena, by one path for every command.
+
+Which game is played, and by which settings, is what the caller says; what the caller leaves open is taken from the
+first checkpoint among the players.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from sparring.core import Arena, Game, GameSpec, InputError, Player, load_game
+from sparring.core.settings import convert
+from sparring.league.entrants import Entrant, Style
+from sparring.rollout import WorkerArena
+from sparring.search import SearchPlayer
+from sparring.serving import RemotePlayer
+
+
+@dataclass(frozen=True)
+class Seating:
+    """Entrants, and the game they are to play."""
+
+    entrants: tuple[Entrant, ...]
+    game: Game
+    settings: Any
+    spec: GameSpec
+
+    @classmethod
+    def of(
+        cls,
+        *players: str | Player | Entrant,
+        game: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        networks: bool = False,
+    ) -> "Seating":
+        """`players` at `game`, with `settings` laid over those of the first checkpoint among them.
+
+        Raises `InputError` if a name is unknown, the game is left open, a checkpoint is of another game, or, where
+        only `networks` will do, a player is none.
+        """
+        entrants = tuple(who if isinstance(who, Entrant) else Entrant.of(who) for who in players)
+        for entrant in entrants:
+            if networks and not entrant.is_network:
+                raise InputError(f"{entrant.name}: not a network of this machine")
+        trained = [(entrant.name, entrant.checkpoint.spec) for entrant in entrants if entrant.checkpoint is not None]
+        if game is None:
+            if not trained:
+                names = ", ".join(entrant.name for entrant in entrants)
+                raise InputError(f"no checkpoint among the players ({names}): say which game with --game")
+            game = trained[0][1].game
+        plugin = load_game(game)
+        for name, spec in trained:
+            if spec.game != game:
+                raise InputError(f"{name}: a checkpoint of {spec.game} cannot play {game}")
+        values = {**(dict(trained[0][1].settings) if trained else {}), **(settings or {})}
+        chosen: Any = convert(values, plugin.settings, where=f"{game} settings")
+        return cls(entrants, plugin, chosen, plugin.spec(chosen))
+
+    def player(
+        self,
+        number: int = 0,
+        *,
+        matches: int,
+        seed: int,
+        style: Style | None = None,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> Player:
+        """Entrant `number` with room for `matches` matches; each has a seed of its own."""
+        return self.entrants[number].seat(
+            self.game, self.spec, matches=matches, seed=seed + number, style=style, say=say
+        )
+
+    def network(self) -> nn.Module:
+        """The network of the first entrant, in a seating of networks."""
+        found = self.entrants[0].network(self.spec)
+        assert found is not None, "a seating without networks"
+        return found[0]
+
+    def searcher(self, settings: Any, *, seed: int, style: Style) -> SearchPlayer:
+        """The first entrant, in a seating of networks, looking ahead in one match by `settings`."""
+        player = self.entrants[0].seat(self.game, self.game.spec(settings), matches=1, seed=seed, style=style)
+        assert isinstance(player, SearchPlayer), "a seating without networks, or a style without simulations"
+        return player
+
+    @contextmanager
+    def seated(
+        self,
+        *,
+        matches: int,
+        seed: int,
+        style: Style | None = None,
+        workers: int = 0,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> Iterator[tuple[list[Player], Arena]]:
+        """The players and a fresh arena of `matches` matches, played by `workers` processes or, with 0, in this one."""
+        with ExitStack() as stack:
+            players: list[Player] = []
+            for number in range(len(self.entrants)):
+                player = self.player(number, matches=matches, seed=seed, style=style, say=say)
+                if isinstance(player, RemotePlayer):
+                    stack.callback(player.close)
+                players.append(player)
+            arena: Arena = (
+                WorkerArena(self.game, self.settings, matches=matches, seed=seed, workers=workers, say=say)
+                if workers
+                else self.game.arena(self.settings, matches=matches, seed=seed)
+            )
+            stack.callback(arena.close)
+            yield players, arena

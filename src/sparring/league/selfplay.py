@@ -1,0 +1,151 @@
+"""Self-play by name: players into an episode store, with a progress line and a summary."""
+
+import json
+import resource
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from sparring.core import Interrupts, Player, gather
+from sparring.core.files import write_file
+from sparring.league.entrants import Style
+from sparring.league.seating import Seating
+from sparring.report.progress import ProgressLine
+from sparring.rollout.selfplay import Played, play_into_store
+from sparring.rollout.store import EpisodeStore
+from sparring.search import SearchPlayer
+from sparring.serving import RemotePlayer
+from sparring.serving.statistics import percentiles
+
+SIMULATIONS = 16
+"""Look-ahead a move where the game offers it and the user does not say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How much to play, and how it is spread out."""
+
+    matches: int
+    """What the store shall hold in the end."""
+    parallel: int = 512
+    """Matches played at the same time."""
+    workers: int = 0
+    """Processes that play; 0 plays in this one."""
+    batch_size: int = 1
+    """Rows a forward pass waits for, where they trickle in, ..."""
+    batch_seconds: float = 0.05
+    """... but no longer than this after the first."""
+    shard: int = 1000
+    """Matches a file."""
+    seed: int = 0
+
+
+def self_play(
+    seating: Seating,
+    folder: Path,
+    plan: Plan,
+    *,
+    style: Style,
+    simulations: int | None = None,
+    say: Callable[[str], None],
+) -> dict[str, Any] | None:
+    """Plays one entrant against itself, or two against each other, until the store in `folder` holds `plan.matches`.
+
+    A folder that holds some already is continued. Returns the summary, which is also in summary.json; None if there
+    was nothing to do. `simulations` None chooses by what the players can do.
+    """
+    names = [entrant.name for entrant in seating.entrants]
+    style = replace(style, simulations=_default_simulations(seating) if simulations is None else simulations)
+    with EpisodeStore(folder, seating.spec, about={"models": names, "simulations": style.simulations}) as store:
+        if store.matches >= plan.matches:
+            say(f"{folder} holds {store.matches:,} matches already")
+            return None
+        return _play(seating, store, plan, style, say)
+
+
+def _play(
+    seating: Seating, store: EpisodeStore, plan: Plan, style: Style, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Plays what the store still lacks."""
+    names = [entrant.name for entrant in seating.entrants]
+    # a continued run must not play the matches that are on disk again
+    seed = plan.seed + 1_000_003 * store.matches
+    parallel = min(plan.parallel, plan.matches)
+    started = monotonic()
+    with seating.seated(matches=parallel, seed=seed, style=style, workers=plan.workers, say=say) as (players, arena):
+        seats = dict(zip(names, players, strict=True))
+        gather(arena, plan.batch_size, plan.batch_seconds)
+        with Interrupts() as interrupts, ProgressLine("self-play", total=plan.matches, done=store.matches) as bar:
+            per_second = bar.per_second
+            played = play_into_store(
+                store,
+                arena,
+                seats,
+                matches=plan.matches,
+                shard=plan.shard,
+                keep_policy=all(entrant.is_network or entrant.server for entrant in seating.entrants),
+                stop=lambda: interrupts.asked,
+                progress=lambda done: bar.update(done, f"{done:,} matches  {per_second(done):.1f} matches/s"),
+            )
+        summary = _summary(played, seats, seconds=monotonic() - started, stored=store.matches)
+    write_file(store.path / "summary.json", (json.dumps(summary, indent=2) + "\n").encode())
+    _tell(summary, store, seats, parallel, say)
+    if store.matches < plan.matches:
+        say(f"stopped at {store.matches:,} of {plan.matches:,} matches; the same command continues")
+    return summary
+
+
+def _default_simulations(seating: Seating) -> int:
+    served = any(entrant.server for entrant in seating.entrants)
+    networks = any(entrant.is_network for entrant in seating.entrants)
+    return SIMULATIONS if networks and not served and seating.game.model(seating.spec) is not None else 0
+
+
+def _tell(
+    summary: Mapping[str, Any],
+    store: EpisodeStore,
+    players: Mapping[str, Player],
+    parallel: int,
+    say: Callable[[str], None],
+) -> None:
+    say(f"{store.path}: {store.matches:,} matches, {store.rows:,} decisions in {store.episodes:,} episodes")
+    if "win_rate" in summary:
+        low, high = summary["interval"]
+        say(f"{' against '.join(players)}: {summary['win_rate']:.1%} (95% interval {low:.1%} - {high:.1%})")
+    for player in players.values():
+        if isinstance(player, SearchPlayer):
+            report = player.report()
+            say(
+                f"{report['calls_per_move']:.1f} network calls a move for {parallel} matches, "
+                f"mean batch {report['search_batch']:.0f}, {report['cache_hits']:.0%} cache hits"
+            )
+
+
+def _summary(played: Played, players: Mapping[str, Player], *, seconds: float, stored: int) -> dict[str, Any]:
+    """How this call of self-play went, JSON-ready."""
+    counters, score = played.counters, played.score
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    summary: dict[str, Any] = {
+        "players": list(players),
+        "matches_stored": stored,
+        "matches": score.matches,
+        "failed_matches": score.failed,
+        "seconds": seconds,
+        "matches_per_hour": 3600 * score.matches / seconds,
+        "decisions_per_second": counters.decisions / seconds,
+        "mean_batch": counters.mean_batch,
+        "stages": counters.stages.shares(),
+        "cpu_seconds": used.ru_utime + used.ru_stime,
+        "peak_memory_mb": used.ru_maxrss / 1024,
+    }
+    if len(players) == 2:
+        summary |= {"win_rate": score.win_rate, "interval": list(score.interval)}
+    remote = [player for player in players.values() if isinstance(player, RemotePlayer)]
+    if remote:
+        waits = [wait for player in remote for wait in player.counters.waits]
+        summary["latency_ms"] = {f"p{share}": 1000 * value for share, value in percentiles(waits, 50, 95, 99).items()}
+        summary["repeated_requests"] = sum(player.counters.repeated for player in remote)
+        summary["lost_memory_rows"] = sum(player.counters.lost for player in remote)
+    return summary

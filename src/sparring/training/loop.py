@@ -1,0 +1,94 @@
+"""The training loop: collect, learn, publish, rate, save, again.
+
+`SelfPlay` plays and learns, `Ratings` rates, `Saver` saves; here they are joined.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+import torch
+
+from sparring.core import Game, Interrupts, Score
+from sparring.policy.checkpoint import Checkpoint
+from sparring.report.metrics import Metrics
+from sparring.report.progress import ProgressLine, training_text
+from sparring.training.config import TrainConfig
+from sparring.training.rating import Ratings
+from sparring.training.run import RunFolder
+from sparring.training.self_play import SelfPlay
+from sparring.training.state import Saver, restore
+
+
+@dataclass(frozen=True)
+class Update:
+    """A run after an update, for a callback."""
+
+    update: int
+    """How many updates there have been."""
+    decisions: int
+    """Trained on so far."""
+    metrics: Mapping[str, float]
+    """Of this update, as in metrics.jsonl."""
+    checkpoint: Checkpoint
+    """A copy of the policy."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call of `train` ended."""
+
+    updates: int
+    decisions: int
+    finished: bool
+    """False when it was asked to stop before the end; the same call continues it."""
+    scores: Mapping[str, Score]
+    """Of the last policy, by opponent; empty unless finished."""
+
+
+def train(
+    config: TrainConfig,
+    game: Game,
+    folder: RunFolder,
+    *,
+    on_update: Callable[[Update], None] | None = None,
+    say: Callable[[str], None] = print,
+) -> Outcome:
+    """Trains until `config.decisions`, resuming whatever `folder` holds, and rates the result.
+
+    `on_update` is called after each update. What it raises ends the run, which is saved first.
+    """
+    torch.set_num_threads(config.threads or torch.get_num_threads())
+    with (
+        closing(SelfPlay(config, game, say=say)) as play,  # before the folder: settings may still prove unusable
+        closing(folder),
+        closing(Ratings(play.rater, folder, play.stages)) as ratings,
+    ):
+        resumed = folder.open(config)
+        if resumed is not None:
+            restore(resumed, play, ratings)
+            say(f"resuming {folder.path} at update {play.update}, {play.decisions:,} decisions")
+        with closing(Metrics(folder.path, resumed_at=play.update)) as metrics:
+            with (
+                Interrupts(lambda: say("stopping after this update; again to stop now")) as interrupts,
+                ProgressLine("training", total=config.decisions, done=play.decisions) as bar,
+                Saver(play, ratings, folder, config.checkpoint) as saver,
+            ):
+                while play.decisions < config.decisions and not interrupts.asked:
+                    with saver.update():
+                        figures = play.advance()  # collect, learn, publish
+                        checkpoint = play.checkpoint()
+                        figures |= ratings.after_update(checkpoint, play.standing)
+                        play.adapt(figures)
+                        metrics.write(play.update, play.decisions, figures)
+                    if on_update is not None:
+                        on_update(Update(play.update, play.decisions, figures, checkpoint))
+                    if play.update % config.checkpoint.every == 0:
+                        saver.save()
+                    bar.update(play.decisions, training_text(figures))
+            finished = play.decisions >= config.decisions
+            if finished:
+                for figures in ratings.finish(play.checkpoint(), play.standing):
+                    metrics.write(play.update, play.decisions, figures)
+    scores = ratings.latest.scores if finished and ratings.latest is not None else {}
+    return Outcome(play.update, play.decisions, finished, scores)

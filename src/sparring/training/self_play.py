@@ -1,0 +1,222 @@
+"""Playing and learning: one update collects episodes, learns from them and publishes the new weights.
+
+With `overlap` the next episodes are collected in a thread while the learner works on the last ones. Both release the
+interpreter lock in their kernels, so that two cores are busy. New weights reach the engine between two of its forwards,
+also in the middle of a collection: an episode may be begun by one version and ended by another, which is what
+`Headers.version`, importance weights and clipping are for.
+"""
+
+import copy
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+
+from sparring.core import Adaptive, Arena, Episodes, Game, GameSpec, InputError, RunError, Stages, gather
+from sparring.core.rows import flatten
+from sparring.core.settings import convert
+from sparring.inference import Device, InferenceEngine
+from sparring.league import Entrant
+from sparring.learn.diagnosis import value_calibration
+from sparring.policy import parameter_text
+from sparring.policy.checkpoint import Checkpoint
+from sparring.policy.network import build_network
+from sparring.rollout import Collector, WorkerArena, everyone
+from sparring.training.algorithms import Algorithm, Reporting, build_algorithm
+from sparring.training.background import Background
+from sparring.training.config import TrainConfig
+from sparring.training.limits import lower_if_too_large
+from sparring.training.rating import POLICY, Rater, Standing
+
+_HAND_OVER_SECONDS = 0.0005
+"""How long a thread may keep the interpreter lock while another waits for it, with `overlap`; usually 5 ms."""
+
+
+class SelfPlay:
+    """Arena, engine, collector and learner of a run, joined, and how far they have come."""
+
+    def __init__(self, config: TrainConfig, game: Game, *, say: Callable[[str], None]) -> None:
+        self.update = 0
+        self.decisions = 0
+        self.stages = Stages()
+        self._config = config
+        self._say = say
+        settings: Any = convert(config.settings, game.settings, where="settings")
+        self.spec: GameSpec = game.spec(settings)
+        self._device = Device.pick(config.device, config.dtype)
+        torch.manual_seed(config.seed)
+        policy = _first_policy(config, game, self.spec)
+        self.algorithm: Algorithm = build_algorithm(
+            config.learner, policy, spec=self.spec, device=self._device, seed=config.seed
+        )
+        self.rater = Rater(
+            game,
+            config,
+            settings=settings,
+            spec=self.spec,
+            device=self._device,
+            policy_threshold=self.algorithm.policy_threshold,
+        )
+        self.engine = InferenceEngine(
+            self.spec,
+            slots=config.matches * self.spec.seats,
+            device=self._device.acting_in(config.actor_dtype),
+            seed=config.seed,
+            backend="torch" if self.algorithm.exact and config.backend == "auto" else config.backend,
+            compiled=config.compile,
+            say=say,
+        )
+        self.engine.add(POLICY, self.rater.copy(self.checkpoint()))
+        arena: Arena = (
+            WorkerArena(game, settings, matches=config.matches, seed=config.seed, workers=config.workers, say=say)
+            if config.workers
+            else game.arena(settings, matches=config.matches, seed=config.seed)
+        )
+        self.arena = gather(arena, config.inference_batch_size, config.inference_timeout_ms / 1000)
+        self.player = self.algorithm.player(self.engine, POLICY)
+        self.collector = Collector(
+            self.arena,
+            {POLICY: self.player},
+            everyone(0, self.spec.seats),
+            record=[POLICY],
+            segment=self.algorithm.segment_length,
+            truncate_after=self.algorithm.truncate_after,
+            keep_policy=self.algorithm.keep_policy,
+        )
+        self._ahead: Background[Episodes] = Background("collect")
+        self._usual_hand_over = sys.getswitchinterval()
+        if config.overlap:
+            sys.setswitchinterval(_HAND_OVER_SECONDS)
+        say(f"{config.game} {dict(self.spec.settings)}: {parameter_text(policy)} on {self._device.kind}")
+
+    def advance(self) -> dict[str, float]:
+        """One update: collect, learn, publish. Returns its metrics."""
+        began, before = perf_counter(), copy.copy(self.collector.counters)
+        episodes, dropped = self._collect()
+        losses = self._learn(episodes)
+        policy_lag = float(np.mean(self.update - episodes.headers.version))
+        self.update += 1
+        self.decisions += episodes.rows
+        gate = self._publish()
+        seconds, now = perf_counter() - began, self.collector.counters
+        play = {
+            "decisions_per_second": (now.decisions - before.decisions) / seconds,
+            "matches_per_second": (now.matches - before.matches) / seconds,
+            "mean_batch": (now.decisions - before.decisions) / max(1, now.batches - before.batches),
+            "episode_length": episodes.rows / len(episodes),
+            "mean_return": float(np.add.reduceat(episodes.steps.reward, episodes.starts).mean()),
+            "failed_matches": now.failed,
+            "policy_lag": policy_lag,
+            "dropped": dropped,
+        }
+        for part in (self.player, self.arena):
+            if isinstance(part, Reporting):
+                play |= part.report()
+        loss = losses | value_calibration(episodes)
+        groups = {"play": play, "loss": loss, "rating": gate, "time": self.stages.shares()}
+        return flatten(groups) | self._device.usage()
+
+    def adapt(self, metrics: Mapping[str, float]) -> None:
+        """Lets a curriculum see an update's metrics."""
+        if not isinstance(self.arena, Adaptive):
+            return
+        self.pause()  # an arena is not changed while it plays
+        changed = self.arena.adapt(metrics)
+        if changed is not None:
+            self._say(changed)
+
+    @property
+    def standing(self) -> Standing:
+        """Where the arena's curriculum stands."""
+        return self.arena.standing() if isinstance(self.arena, Adaptive) else None
+
+    def checkpoint(self) -> Checkpoint:
+        """A copy of the policy that is rated and saved."""
+        policy = self.algorithm.deployed or self.algorithm.learner.policy
+        weights = {name: weight.detach().clone() for name, weight in policy.state_dict().items()}
+        about = {"decisions": self.decisions, "win_rates": {}}
+        return Checkpoint(self.spec, self._config.network, version=self.update, weights=weights, about=about)
+
+    def pause(self) -> None:
+        """Waits until nothing is being played; what was collected stays for the next update."""
+        self._ahead.pause()
+
+    def close(self) -> None:
+        """Ends playing and frees the arena."""
+        self._ahead.close()
+        sys.setswitchinterval(self._usual_hand_over)
+        self.arena.close()
+
+    def _collect(self) -> tuple[Episodes, int]:
+        """The next episodes to learn from, and how many were dropped because their weights were too old."""
+        rows, max_lag = self.algorithm.batch_size, self._config.max_policy_lag
+        forward_before = self.engine.counters.forward_seconds
+        settings = ("matches", f"{self.algorithm.settings_at}.batch_size")
+        with self.stages.time("collect"), lower_if_too_large("playing", *settings):
+            found = self._ahead.take(wait=True) or self.collector.collect(rows)
+            if self._config.overlap:
+                self._ahead.begin(partial(self.collector.collect, rows))
+            kept = recent(found, version=self.engine.policies[POLICY], max_policy_lag=max_lag) if max_lag else found
+        if not self._config.overlap:  # else forwards run beside the other stages
+            forward = self.engine.counters.forward_seconds - forward_before
+            self.stages.add("forward", forward)
+            self.stages.add("collect", -forward)
+        return kept, len(found) - len(kept)
+
+    def _learn(self, episodes: Episodes) -> dict[str, float]:
+        """Lets the learner update its policy."""
+        progress = min(1.0, self.decisions / self._config.decisions)
+        settings = (f"{self.algorithm.settings_at}.minibatch_size", "the size of the network")
+        with self.stages.time("learn"), lower_if_too_large("learning", *settings):
+            return self.algorithm.learner.update(episodes, progress=progress)
+
+    def _publish(self) -> dict[str, float]:
+        """Hands the new weights to self-play: at once, or where there is a gate when they beat the present ones."""
+        gate, new, figures = self.algorithm.gate, self.algorithm.learner.policy.state_dict(), {}
+        with self.stages.time("publish"):
+            if gate is not None:
+                if self.update % gate.every:
+                    return {}
+                learned = replace(self.checkpoint(), weights=new)
+                playing = replace(learned, weights=self.engine.weights(POLICY))
+                score = self.rater.compare(learned, playing, self.algorithm.player, matches=gate.matches)
+                figures = {"gate": score.win_rate}
+                if score.win_rate < gate.threshold:
+                    return figures
+            self.engine.swap(POLICY, new, version=self.update)
+        return figures
+
+
+def recent(episodes: Episodes, *, version: int, max_policy_lag: int) -> Episodes:
+    """The episodes of matches in which every seat began with weights at most `max_policy_lag` updates before `version`.
+
+    Raises `RunError` if none is left: then more matches are played at once than updates of this size can use up.
+    """
+    old = episodes.headers.serial[version - episodes.headers.version > max_policy_lag]
+    if len(old) == 0:
+        return episodes
+    kept = np.flatnonzero(~np.isin(episodes.headers.serial, old))
+    if len(kept) == 0:
+        raise RunError(f"every episode began more than max_policy_lag = {max_policy_lag} updates ago; lower matches")
+    return episodes.take(kept)
+
+
+def _first_policy(config: TrainConfig, game: Game, spec: GameSpec) -> Any:
+    """The policy that a run starts from: fresh, or with the weights of the checkpoint that `init` names."""
+    build = partial(build_network, config.network, game)
+    if config.init is None:
+        return build(spec)
+    checkpoint = Entrant.parse(config.init).checkpoint
+    if checkpoint is None:
+        raise InputError(f"init = {config.init}: not a run or checkpoint folder, or shipped weights")
+    if checkpoint.network != config.network:
+        raise InputError(f"init = {config.init}: its network is {checkpoint.network}, not {config.network}")
+    try:
+        return checkpoint.policy(spec, build)
+    except InputError as error:
+        raise InputError(f"init = {config.init}: {error}") from error

@@ -1,0 +1,87 @@
+"""What all learners share: the schedule, the guard against NaN, normalisers' statistics, a state to continue from."""
+
+import numpy as np
+import pytest
+import torch
+
+from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings
+from sparring.learn.learner import NotFinite
+from sparring.learn.magnet import Magnet, MagnetSettings
+from sparring.learn.ppo import Ppo, PpoSettings
+from sparring.learn.rnad import Rnad, RnadSettings
+from sparring.policy import ActorCritic
+from tests import poker
+
+
+def learner_of(kind, network, settings=None):
+    if kind == "ppo":
+        return Ppo(network, settings or PpoSettings(), device=poker.CPU, seed=0)
+    if kind == "magnet":
+        return Magnet(network, settings or MagnetSettings(), device=poker.CPU, seed=0)
+    if kind == "alphazero":
+        return AlphaZero(network, settings or AlphaZeroSettings(), device=poker.CPU, seed=0, symmetry=None)
+    return Rnad(network, settings or RnadSettings(), device=poker.CPU)
+
+
+KINDS = pytest.mark.parametrize("kind", ["ppo", "magnet", "rnad", "alphazero"])
+
+
+@KINDS
+def test_a_nan_in_an_observation_is_named_and_changes_nothing(kind):
+    episodes, network = poker.collect(100), poker.policy()
+    episodes.steps.observation["state"][7, 0] = np.nan
+    before = {name: weight.clone() for name, weight in network.state_dict().items()}
+    with pytest.raises(NotFinite, match="observation/state is not finite") as caught:
+        learner_of(kind, network).update(episodes, progress=0)
+    assert caught.value.batch["observation/state"].isnan().any()
+    assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
+
+
+@KINDS
+def test_a_nan_in_a_gradient_is_named_by_its_weight_and_changes_nothing(kind):
+    episodes, network = poker.collect(100), poker.policy()
+    before = {name: weight.clone() for name, weight in network.state_dict().items()}
+    network.head.value[0].weight.register_hook(lambda gradient: gradient * float("nan"))
+    with pytest.raises(NotFinite, match=r"gradient of head.value.0.weight is not finite"):
+        learner_of(kind, network).update(episodes, progress=0)
+    assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
+
+
+@KINDS
+def test_the_learning_rate_logged_is_the_one_used(kind):
+    """A linear schedule falls with progress, and stays at a hundredth when the run is over."""
+    settings = {
+        "ppo": PpoSettings(epochs=1, learning_rate=0.01),
+        "magnet": MagnetSettings(ppo=PpoSettings(epochs=1, learning_rate=0.01)),
+        "alphazero": AlphaZeroSettings(learning_rate=0.01),
+        "rnad": RnadSettings(learning_rate=0.01, lr_schedule="linear"),
+    }[kind]
+    learner, episodes = learner_of(kind, poker.policy(), settings), poker.collect(50)
+    rates = []
+    for progress in (0.0, 0.5, 0.999, 1.0):
+        rates.append(learner.update(episodes, progress=progress)["learning_rate"])
+        optimiser = learner._ppo._optimiser if kind == "magnet" else learner._optimiser
+        assert [group["lr"] for group in optimiser._adam.param_groups] == [rates[-1]]
+    assert rates == pytest.approx([0.01, 0.005, 0.0001, 0.0001])
+
+
+@KINDS
+def test_a_normaliser_takes_in_the_rows_of_each_update_once_and_after_its_gradient_steps(kind):
+    class Normalising(ActorCritic):
+        seen = ()
+
+        def absorb(self, observation):
+            weight = self.head.value[0].weight.detach().clone()
+            self.seen = (*self.seen, (observation["state"].numpy(), weight))
+
+    plain, episodes = poker.policy(), poker.collect(100)
+    network = Normalising(plain.encoder, plain.core, plain.head)
+    before = network.head.value[0].weight.detach().clone()
+    learner = learner_of(kind, network)
+    for _ in range(2):
+        learner.update(episodes, progress=0)
+        rows, weight = network.seen[-1]
+        np.testing.assert_array_equal(rows, episodes.steps.observation["state"])
+        assert torch.equal(weight, network.head.value[0].weight)
+        assert not torch.equal(weight, before)
+    assert len(network.seen) == 2
