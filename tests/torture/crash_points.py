@@ -31,7 +31,7 @@ from sparring.rollout.store import EpisodeStore
 from sparring.serving.keys import read_client_key, read_server_key
 from sparring.training.run import RunFolder
 from tests import hex as small
-from tests.runs import lines
+from tests.runs import updates
 from tests.torture.forks import command, in_child
 
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod"}
@@ -125,7 +125,7 @@ class Train(Scenario):
             (ours.weights[key] != theirs.weights[key]).any() for key in ours.weights
         ):
             problems.append("other weights than an undisturbed run's")
-        if lines(run) != lines(self.reference / "run"):
+        if updates(run) != updates(self.reference / "run"):
             problems.append("other metrics than an undisturbed run's")
         return problems
 
