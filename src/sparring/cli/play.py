@@ -1,5 +1,6 @@
 """`sparring play`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,6 +33,7 @@ def play(
     device: DeviceOption = "auto",
     threads: Threads = 0,
     key: Key = None,
+    save: Annotated[Path | None, typer.Option(help="A new file for the match (Hex: SGF).")] = None,
     seed: Seed = 0,
 ) -> None:
     """Play a match against a player in the terminal."""
@@ -40,7 +42,7 @@ def play(
 
     style = Style(temperature=temperature, simulations=simulations, device=device, threads=threads, key=key)
     seating = Seating.of(opponent, game=game, settings=game_settings(context))
-    outcome = play_by_hand(seating, seat=seat, seed=seed, style=style)
+    outcome = play_by_hand(seating, seat=seat, seed=seed, style=style, save=save)
     if outcome is None:
         say("match left unfinished")
     else:

@@ -34,12 +34,3 @@ def evaluate_entrants(
     """The score of the first of two entrants against the second, at most `parallel` matches at the same time."""
     with seating.seated(matches=min(parallel, matches), seed=seed, style=style) as ((first, second), arena):
         return evaluate(first, second, arena, matches=matches)
-
-
-def play_one(players: list[Player], arena: Arena) -> list[float]:
-    """Plays one match with `players[seat]` in each seat of a fresh one-match `arena`; returns the outcome by seat."""
-    seats = {str(seat): player for seat, player in enumerate(players)}
-    order = np.arange(len(players), dtype=np.int32)
-    collector = Collector(arena, seats, lambda serials: np.tile(order, (len(serials), 1)))
-    _, outcome = collector.play(1)
-    return [float(value) for value in outcome[0]]
