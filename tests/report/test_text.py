@@ -3,15 +3,18 @@
 import re
 import subprocess
 import sys
+from io import StringIO
 from time import sleep
 
 import pytest
+from rich.console import Console
 
-from sparring.core import Score
+from sparring.core import Score, game_names, load_game, player_names, shipped_weights
 from sparring.report import panel, progress
 from sparring.report.panel import TrainingPanel
 from sparring.report.progress import ProgressLine, announced, duration
-from sparring.report.tables import score_json, score_table
+from sparring.report.tables import games_table, ladder_table, score_json, score_table, status_table
+from sparring.serving.protocol import ModelReport, Report
 
 
 def test_progress_and_tables_import_neither_torch_nor_numba():
@@ -136,3 +139,47 @@ def test_a_score_as_a_table_and_as_data():
     assert data.keys() == {
         "matches", "wins", "draws", "losses", "failed", "win_rate", "interval", "decisions_per_match",
     }  # fmt: skip
+
+
+def shown(renderable, width=80):
+    """What a terminal of `width` columns shows."""
+    console = Console(width=width, file=StringIO())
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+def test_the_state_of_a_server_fits_80_columns():
+    model = ModelReport(
+        version=123456, game="hex", sessions=128, slots_used=8192, slots=8192, requests=1_234_567_890,
+        rows=9_876_543_210, forwards=1, mean_batch=31.9, forward_seconds=1.0, p50=0.0123, p95=0.1234, p99=1.5,
+        queue=120, repeated=0, lost=0, failed=0,
+    )  # fmt: skip
+    models = {"main": model, "older": model}
+    report = Report(protocol=1, uptime=86_400.0, requests_per_second=12_345.6, refused=0, models=models)
+    text = shown(status_table("tcp://localhost:5555", report))
+    heading, first, _ = text.splitlines()[1:]
+    assert " ".join(heading.split()) == "model version clients slots requests batch queue p50/p95/p99 ms"
+    assert first.split() == ["main", "123456", "128", "8192/8192", "1,234,567,890", "31.9", "120", "12.3/123/1500"]
+
+
+def test_the_summary_of_the_ladder_uses_the_width_there_is():
+    summary = {
+        "username": "MyBot", "model": "runs/pokemon-gen1", "format": "gen1ou", "matches": 100,
+        "wins": 60, "draws": 1, "losses": 39, "win_rate": 0.605, "interval": [0.507, 0.695],
+        "opponents": {"Someone": {"wins": 60, "draws": 1, "losses": 39}}, "ratings": {"ws://x": 1312},
+        "answer_ms": {"p50": 12.0, "p99": 31.0}, "mean_batch": 4.2, "matches_per_hour": 1234.0,
+        "invalid_choices": 0, "unavailable_choices": 0, "late_choices": 0, "time_outs": 0, "forfeited": 0,
+        "failed": 0, "reconnects": 0,
+    }  # fmt: skip
+    lines = shown(ladder_table(summary)).splitlines()
+    assert lines[0] == "MyBot (runs/pokemon-gen1) at gen1ou: 100 matches"
+    assert "win rate 60.5%, 95% interval 50.7% - 69.5%, rating 1312" in lines
+    assert "answers p50 12 ms, p99 31 ms, mean batch 4.2, 1,234 matches/hour" in lines
+
+
+def test_the_games_fit_80_columns_with_every_name_whole():
+    games = [load_game(name) for name in game_names()]
+    words = shown(games_table(games)).replace(",", " ").split()
+    for game in games:
+        assert {*player_names(game), *shipped_weights(game.name)} <= set(words)
+        assert {path.stem for path in game.presets.glob("*.yaml")} <= set(words)
