@@ -11,7 +11,7 @@ from sparring.rollout import Collector, taking_turns
 
 
 def evaluate(
-    first: Player, second: Player, arena: Arena, *, matches: int, pulse: Callable[[], None] = lambda: None
+    first: Player, second: Player, arena: Arena, *, matches: int, pulse: Callable[[int], None] = lambda ended: None
 ) -> Score:
     """Plays `matches` matches on a fresh `arena`, seats changing from match to match; `pulse`: see `Collector.play`."""
     collector = Collector(arena, {"first": first, "second": second}, taking_turns([0, 1], arena.spec.seats))
@@ -29,8 +29,15 @@ def evaluate(
 
 
 def evaluate_entrants(
-    seating: Seating, *, matches: int, parallel: int = 256, seed: int = 0, style: Style | None = None
+    seating: Seating,
+    *,
+    matches: int,
+    parallel: int = 256,
+    seed: int = 0,
+    style: Style | None = None,
+    pulse: Callable[[int], None] = lambda ended: None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Score:
     """The score of the first of two entrants against the second, at most `parallel` matches at the same time."""
-    with seating.seated(matches=min(parallel, matches), seed=seed, style=style) as ((first, second), arena):
-        return evaluate(first, second, arena, matches=matches)
+    with seating.seated(matches=min(parallel, matches), seed=seed, style=style, say=say) as ((first, second), arena):
+        return evaluate(first, second, arena, matches=matches, pulse=pulse)

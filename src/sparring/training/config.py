@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-import yaml
 from msgspec import Meta
 
-from sparring.core import Game, InputError, game_names, load_game
-from sparring.core.settings import apply_overrides, convert
+from sparring.core import Game, InputError, did_you_mean, game_names, load_game
+from sparring.core.settings import apply_overrides, convert, read_settings
 from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
 from sparring.learn.alphazero import AlphaZeroSettings
@@ -108,17 +107,9 @@ def load_config(preset: str, overrides: Sequence[str]) -> tuple[TrainConfig, Gam
     if path.suffix not in (".yaml", ".yml"):
         presets = preset_names()
         if preset not in presets:
-            raise InputError(f"unknown preset {preset!r}; presets: {', '.join(presets)}")
+            raise InputError(f"unknown preset {preset!r}{did_you_mean(preset, presets)}; presets: {', '.join(presets)}")
         path = presets[preset]
-    try:
-        data = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{path}: a preset is a mapping of keys")
-    return validate_config(_with_overrides(data, overrides, path), where=preset)
+    return validate_config(_with_overrides(read_settings(path), overrides, path), where=preset)
 
 
 def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) -> dict[str, Any]:
