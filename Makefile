@@ -4,10 +4,15 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --constraint constraints.txt
 
-.PHONY: train test test-all torture lint format bench clean
+.PHONY: train setup test test-all torture lint format bench clean
 
 train: $(VENV)/.run  ## train an agent by self-play and rate it, about three minutes on two cores
 	$(BIN)/sparring train hex-quick
+	@echo 'To type `sparring`: source $(BIN)/activate'
+
+setup: $(VENV)/.run  ## what games need besides: make setup GAMES="pokemon rocket"
+	@test -n "$(GAMES)" || { echo 'say which games: make setup GAMES="pokemon rocket"' >&2; exit 2; }
+	@for game in $(GAMES); do $(PIP) --editable ".[$$game]" && $(BIN)/sparring setup $$game || exit 1; done
 
 test: lint  ## the tests, without the slow ones
 	$(BIN)/pytest -n 2 --dist loadfile
