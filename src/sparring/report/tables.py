@@ -1,10 +1,13 @@
 """Results as tables for people and as plain data for programs."""
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from sparring.core import Game, Score, player_names, shipped_weights
 
@@ -39,6 +42,16 @@ def games_table(games: Sequence[Game]) -> Table:
         }
         known = [f"{kind}: {', '.join(found)}" for kind, found in names.items() if found]
         table.add_row(game.name, "\n".join([game.summary, *known]))
+    return table
+
+
+def presets_table(presets: Mapping[str, Path]) -> Table:
+    """One row a preset, with what the comment at its top says."""
+    table = Table("preset", "what it trains", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.columns[0].no_wrap = True
+    for name, path in presets.items():
+        lines = takewhile(lambda line: line.startswith("#"), path.read_text().splitlines())
+        table.add_row(name, Text(" ".join(line.lstrip("# ") for line in lines)))
     return table
 
 

@@ -60,10 +60,11 @@ def train(
     """
     torch.set_num_threads(config.threads or torch.get_num_threads())
     with (
-        closing(SelfPlay(config, game, say=say)) as play,  # before the folder: settings may still prove unusable
+        closing(SelfPlay(config, game, say=say)) as play,
         closing(folder),
         closing(Ratings(play.rater, folder, play.stages)) as ratings,
     ):
+        play.start()  # before the folder is made: settings may still prove unusable
         resumed = folder.open(config)
         if resumed is not None:
             restore(resumed, play, ratings)

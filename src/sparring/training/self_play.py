@@ -26,6 +26,7 @@ from sparring.learn.diagnosis import value_calibration
 from sparring.policy import parameter_text
 from sparring.policy.checkpoint import Checkpoint
 from sparring.policy.network import build_network
+from sparring.report.progress import announced
 from sparring.rollout import Collector, WorkerArena, everyone
 from sparring.training.algorithms import Algorithm, Reporting, build_algorithm
 from sparring.training.background import Background
@@ -93,6 +94,12 @@ class SelfPlay:
         if config.overlap:
             sys.setswitchinterval(_HAND_OVER_SECONDS)
         say(f"{config.game} {dict(self.spec.settings)}: {parameter_text(policy)} on {self._device.kind}")
+
+    def start(self) -> None:
+        """Waits for worker processes, if there are any; raises `InputError` if they cannot play."""
+        if isinstance(self.arena, WorkerArena):
+            with announced(f"waiting for {self._config.workers} workers to start", self._say):
+                self.arena.start()
 
     def advance(self) -> dict[str, float]:
         """One update: collect, learn, publish. Returns its metrics."""
