@@ -55,9 +55,5 @@ class ConnectFour:
 
         return ConnectFourModel(spec)
 
-    def describe(self, spec: GameSpec, action: int) -> str:
-        """Columns are counted from 1, as people do."""
-        return f"column {action + 1}"
-
 
 GAME: Game = ConnectFour()
