@@ -28,8 +28,9 @@ class Rows:
     """The base of every struct of arrays."""
 
     def __len__(self) -> int:
-        for value in self._values():
-            if isinstance(value, Mapping):
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if _is_group(value):
                 value = next(iter(value.values()), None)
             if value is not None:
                 return len(value)
@@ -39,7 +40,7 @@ class Rows:
         """The arrays by flat name, `field` or `field/key` for a group; what the rows do not have is left out."""
         columns: dict[str, Array] = {}
         for name, value in zip(self.__dataclass_fields__, self._values(), strict=True):
-            if isinstance(value, Mapping):
+            if _is_group(value):
                 for key, array in value.items():
                     columns[f"{name}{_SEPARATOR}{key}"] = array
             elif value is not None:
@@ -67,7 +68,7 @@ class Rows:
     def write(self, at: Index, rows: Self) -> None:
         """Copies `rows` over those at `at`. Columns that `rows` does not have become 0."""
         for mine, theirs in zip(self._values(), rows._values(), strict=True):
-            if isinstance(mine, Mapping):
+            if _is_group(mine):
                 for key, array in mine.items():
                     array[at] = 0 if theirs is None else theirs[key]
             elif mine is not None:
@@ -84,19 +85,38 @@ class Rows:
         """The rows of all `parts` (at least one) in order, copied into the first rows of `out` if it is given."""
         if len(parts) == 1 and out is None:
             return parts[0]
-        whole = parts[0].empty(sum(map(len, parts))) if out is None else out.take(slice(sum(map(len, parts))))
-        start = 0
-        for part in parts:
-            whole.write(slice(start, start := start + len(part)), part)
+        rows = sum(map(len, parts))
+        whole = parts[0].empty(rows) if out is None else out.take(slice(rows))
+        for name, mine in zip(cls.__dataclass_fields__, whole._values(), strict=True):
+            theirs = [getattr(part, name) for part in parts]
+            if _is_group(mine):
+                for key, array in mine.items():
+                    _concatenate([None if group is None else group[key] for group in theirs], parts, array)
+            elif mine is not None:
+                _concatenate(theirs, parts, mine)
         return whole
 
     def _values(self) -> list[Any]:
         return [getattr(self, name) for name in self.__dataclass_fields__]
 
 
+def _is_group(value: Any) -> bool:
+    return not isinstance(value, np.ndarray) and isinstance(value, Mapping)  # asked often, and arrays are most
+
+
+def _concatenate(arrays: Sequence[Array | None], parts: Sequence[Rows], out: Array) -> None:
+    """`arrays` one behind the other in `out`, with zeros for the rows of parts that do not have it."""
+    if not any(array is None for array in arrays):
+        np.concatenate(list[Any](arrays), out=out, casting="unsafe")
+        return
+    start = 0
+    for array, part in zip(arrays, parts, strict=True):
+        out[start : (start := start + len(part))] = 0 if array is None else array
+
+
 def _each(value: Any, change: Any) -> Any:
     """`value` with every array of it changed."""
-    if isinstance(value, Mapping):
+    if _is_group(value):
         return {key: change(array) for key, array in value.items()}
     return None if value is None else change(value)
 

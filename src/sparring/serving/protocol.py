@@ -250,8 +250,6 @@ class RowLayout:
         at = 0
         for name, dtype, shape, size in self._fields:
             flat = np.frombuffer(fields, dtype, rows * size // dtype.itemsize, at)
-            if dtype.kind == "f" and not np.isfinite(flat).all():
-                raise ProtocolError(f"observation {name}: holds numbers that are not finite")
             if dtype.kind == "b" and flat.view(np.uint8).max(initial=0) > 1:
                 raise ProtocolError(f"observation {name}: must be 0 or 1")
             observation[name] = flat.reshape(rows, *shape)
@@ -273,9 +271,9 @@ class RowLayout:
         )
 
 
-def write_answer(answers: Answers, *, policy: bool) -> bytes:
-    """The frame of the answers to one request."""
-    return b"".join([array.tobytes() for name, array in answers.columns().items() if policy or name != "policy"])
+def write_answer(columns: Sequence[Array], rows: slice) -> bytes:
+    """The frame of the answer to `rows` of a batch: action, log_prob, value, and policy if it is asked for."""
+    return b"".join([column[rows].tobytes() for column in columns])
 
 
 def misfit(served: GameSpec, asked: GameSpec) -> str | None:

@@ -1,17 +1,26 @@
 """One model of a policy server: its engine, its clients' memory, its queue, and how a batch of requests is answered."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Answers, Game, GameSpec, InputError, load_game
+from sparring.core import Array, Game, GameSpec, InputError, load_game
 from sparring.inference.device import Device
 from sparring.inference.engine import Asked, InferenceEngine
 from sparring.serving.batching import Batcher, Request
 from sparring.serving.models import ModelSource
-from sparring.serving.protocol import Answer, ModelReport, Refused, RowLayout, encode, misfit, write_answer
+from sparring.serving.protocol import (
+    Answer,
+    ModelReport,
+    ProtocolError,
+    Refused,
+    RowLayout,
+    encode,
+    misfit,
+    write_answer,
+)
 from sparring.serving.sessions import Session, SlotPool, make_room
 from sparring.serving.statistics import ModelCounters
 
@@ -19,12 +28,13 @@ Reply = tuple[Request, list[bytes]]
 """A request and the frames of its answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Seated:
-    """A request whose rows have memory slots and stand in the staging arrays."""
+class _Seated(NamedTuple):
+    """A request whose rows have memory slots, and a place in the batch."""
 
     request: Request
     rows: slice
+    slots: NDArray[np.int32]
+    """`int32[k]` the engine slots."""
     new: NDArray[np.bool_]
     """`bool[k]` rows that were given a slot just now."""
 
@@ -46,7 +56,6 @@ class ServedModel:
         with suppress(InputError):  # now: a server under attack may have no file to spare for an import
             self._game = load_game(source.spec.game)
         self._staged = _room(source.spec, batch_size)
-        self._temperature = np.ones(batch_size, np.float32)
 
     @property
     def version(self) -> int:
@@ -84,11 +93,12 @@ class ServedModel:
         seated, replies = self._seat(batch)
         if not seated:
             return replies
+        asked = self._stage(seated)
         try:
-            return replies + self._run(seated)
+            return replies + self._run(asked, seated)
         except Exception:  # whatever the network raises at what a client sent
             for one in seated:
-                replies += self._run_alone(one)
+                replies.append((one.request, self._run_alone(asked.take(one.rows), one)))
         return replies
 
     def report(self) -> ModelReport:
@@ -116,15 +126,10 @@ class ServedModel:
         )
 
     def _seat(self, batch: list[Request]) -> tuple[list[_Seated], list[Reply]]:
-        """Gives every row a memory slot and copies it into the staging arrays; also refusals where none is left."""
+        """Gives every row a memory slot; also refusals where none is left."""
         for request in batch:
             if len(request.ended):
                 request.session.free(request.ended, self.pool)
-        rows = sum(request.ask.rows for request in batch)
-        if rows > len(self._staged):
-            self._staged = _room(self.source.spec, rows)
-            self._temperature = np.ones(rows, np.float32)
-        staged = self._staged
         began = self.pool.clock + 1
         seated: list[_Seated] = []
         refused: list[Reply] = []
@@ -134,15 +139,19 @@ class ServedModel:
             if placed is None:
                 reason = f"the server has no memory slot left (it keeps {self.pool.slots} for this model)"
                 refused.append((request, [encode(Refused(sequence=request.ask.sequence, reason=reason))]))
-                continue
-            slots, new = placed
-            here = slice(end, end := end + request.ask.rows)
-            staged.write(here, request.rows)
-            staged.slot[here] = slots
-            staged.first[here] |= new
-            self._temperature[here] = request.ask.temperature
-            seated.append(_Seated(request, here, new))
+            else:
+                seated.append(_Seated(request, slice(end, end := end + request.ask.rows), *placed))
         return seated, refused
+
+    def _stage(self, seated: list[_Seated]) -> Asked:
+        """The rows of all requests one behind the other, in arrays that are kept from batch to batch."""
+        rows = seated[-1].rows.stop
+        if rows > len(self._staged):
+            self._staged = _room(self.source.spec, rows)
+        asked = Asked.join([one.request.rows for one in seated], out=self._staged)
+        np.concatenate([one.slots for one in seated], out=asked.slot)
+        asked.first[:] |= np.concatenate([one.new for one in seated])
+        return asked
 
     def _place(self, request: Request, began: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
         session, slot = request.session, request.rows.slot
@@ -152,42 +161,46 @@ class ServedModel:
             placed = session.place(slot, self.pool)
         return placed
 
-    def _run(self, seated: list[_Seated]) -> list[Reply]:
-        """One forward pass for requests that stand one behind the other in the staging arrays."""
-        start = seated[0].rows.start
-        whole = slice(start, seated[-1].rows.stop)
-        temperature = self._temperature[whole]
+    def _run(self, asked: Asked, seated: list[_Seated]) -> list[Reply]:
+        """One forward pass for the rows of `seated`, which are `asked`."""
+        _check_finite(asked)
+        asks = [one.request.ask for one in seated]
+        temperature: float | NDArray[np.float32] = asks[0].temperature
+        if any(ask.temperature != temperature for ask in asks):
+            temperature = np.repeat([ask.temperature for ask in asks], [ask.rows for ask in asks]).astype(np.float32)
         answers = self.engine.answer_asked(
-            self._staged.take(whole),
-            self.source.name,
-            temperature=float(temperature[0]) if (temperature == temperature[0]).all() else temperature,
-            keep_policy=any(one.request.ask.policy for one in seated),
+            asked, self.source.name, temperature=temperature, keep_policy=any(ask.policy for ask in asks)
         )
-        version = self.version
-        return [
-            (
-                one.request,
-                self._reply(one, answers.take(slice(one.rows.start - start, one.rows.stop - start)), version),
-            )
-            for one in seated
-        ]
+        columns, version, start = list(answers.columns().values()), self.version, seated[0].rows.start
+        return [(one.request, self._reply(one, columns, start, version)) for one in seated]
 
-    def _run_alone(self, one: _Seated) -> list[Reply]:
+    def _run_alone(self, asked: Asked, one: _Seated) -> list[bytes]:
+        """The answer to one request, or why the model cannot give it."""
         try:
-            return self._run([one])
+            return self._run(asked, [one])[0][1]
         except Exception as error:
             request = one.request
             self.counters.failed += 1
             request.session.free(request.rows.slot[one.new], self.pool)  # nothing of this client is in them
             reason = f"the model failed on these rows: {type(error).__name__}: {error}"
-            return [(request, [encode(Refused(sequence=request.ask.sequence, reason=reason[:500]))])]
+            if isinstance(error, ProtocolError):
+                reason = str(error)
+            return [encode(Refused(sequence=request.ask.sequence, reason=reason[:500]))]
 
-    def _reply(self, one: _Seated, answers: Answers, version: int) -> list[bytes]:
-        request = one.request
-        lost = int(np.count_nonzero(one.new & ~request.rows.first)) if self.has_memory else 0
+    def _reply(self, one: _Seated, columns: list[Array], start: int, version: int) -> list[bytes]:
+        """The frames of the answer, of a batch whose `columns` begin with row `start`."""
+        ask = one.request.ask
+        lost = int(np.count_nonzero(one.new & ~one.request.rows.first)) if self.has_memory else 0
         self.counters.lost += lost
-        header = Answer(session=request.session.number, sequence=request.ask.sequence, version=version, lost=lost)
-        return [encode(header), write_answer(answers, policy=request.ask.policy)]
+        header = Answer(session=ask.session, sequence=ask.sequence, version=version, lost=lost)
+        rows = slice(one.rows.start - start, one.rows.stop - start)
+        return [encode(header), write_answer(columns if ask.policy else columns[:3], rows)]
+
+
+def _check_finite(asked: Asked) -> None:
+    for name, array in asked.observation.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ProtocolError(f"observation {name}: holds numbers that are not finite")
 
 
 def _room(spec: GameSpec, rows: int) -> Asked:
