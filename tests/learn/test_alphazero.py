@@ -218,7 +218,7 @@ def test_presets_are_valid(preset):
 
 
 def test_bad_settings_name_the_key(tmp_path):
-    with pytest.raises(InputError, match=r"learner\.search\.simulation: unknown key; did you mean simulations"):
+    with pytest.raises(InputError, match=r"learner\.search\.simulation: unknown key; did you mean 'simulations'"):
         load_config("hex-7x7", ["learner.search.simulation=3"])
     with pytest.raises(InputError, match=r"learner\.replay_ratio"):
         load_config("hex-7x7", ["learner.replay_ratio=0"])
@@ -228,4 +228,4 @@ def test_search_figures_are_in_the_metrics(tmp_path):
     run(tmp_path, decisions=300)
     line = json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[0])
     assert line["play/calls_per_move"] <= 9
-    assert {"play/search_batch", "play/cache_hits", "loss/divergence", "loss/window_rows"} <= line.keys()
+    assert {"play/search_batch", "play/cache_hits", "loss/policy_kl", "loss/window_rows"} <= line.keys()
