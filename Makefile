@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --constraint constraints.txt
 
-.PHONY: train setup test test-all lint format bench clean
+.PHONY: train setup test test-all torture lint format bench clean
 
 train: $(VENV)/.run  ## train an agent by self-play and rate it, about three minutes on two cores
 	$(BIN)/sparring train hex-quick
@@ -19,6 +19,9 @@ test: lint  ## the tests, without the slow ones
 
 test-all: lint  ## every test
 	$(BIN)/pytest -m "slow or not slow" --timeout 7200
+
+torture: $(VENV)/.dev  ## every attack at full size: hours on two cores
+	@for attack in server ladder crash_points damage two_writers group_kills; do echo "== $$attack" >&2; $(BIN)/python -m tests.torture.$$attack || exit 1; done
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

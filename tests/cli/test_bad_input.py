@@ -14,7 +14,7 @@ from tests.commands import one_line
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train", "hex-quik"], ["unknown preset 'hex-quik'", "hex-quick"]),
+        (["train", "hex-quik"], ["unknown preset 'hex-quik'; did you mean 'hex-quick'?"]),
         (["train", "hex-quick", "learner.lr=1"], ["learner.lr: unknown key", "learning_rate"]),
         (["train", "hex-quick", "learner.clip_range=-1"], ["learner.clip_range = -1", "> 0"]),
         (["evaluate", "path", "random", "--game", "hex", "--sise", "5"], ["sise: unknown key; did you mean 'size'?"]),
@@ -75,6 +75,15 @@ def test_a_checkpoint_of_another_game(checkpoint, refused):
     (checkpoint / "policy.json").write_text(json.dumps(about))
     (checkpoint / "SHA256SUMS").unlink()
     refused(["evaluate", checkpoint, "random", "--game", "hex"], "go cannot play hex")
+
+
+@pytest.mark.parametrize("content", [b"\x80\x81\x00", b"game: [hex\n"])
+def test_a_preset_or_a_run_that_is_not_yaml(tmp_path, refused, content):
+    (tmp_path / "mine.yaml").write_bytes(content)
+    refused(["train", "mine.yaml"], "mine.yaml", "YAML")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_bytes(content)
+    refused(["train", "hex-quick", "--run", "run"], "run/config.yaml", "YAML")
 
 
 def test_an_unwritable_run_folder(tmp_path, refused):

@@ -1,6 +1,7 @@
 """The commands as a user types them."""
 
 import json
+import re
 
 import pytest
 from typer.main import get_command
@@ -9,6 +10,7 @@ from sparring.cli import app
 from sparring.cli.train import next_step
 from sparring.core import game_names, load_game
 from sparring.rollout.store import read_episodes
+from tests.commands import sparring
 
 
 @pytest.mark.parametrize("words", ["version", "--version"])
@@ -113,3 +115,27 @@ def test_self_play_of_two_sums_up_who_won(run, tmp_path):
     assert summary["matches"] == 10
     assert summary["win_rate"] > 0.5
     assert summary["interval"][0] <= summary["win_rate"] <= summary["interval"][1]
+
+
+def test_presets_are_listed_and_one_is_shown_with_every_setting(run):
+    listed = run("presets").stdout
+    assert "hex-quick" in listed
+    assert "Five-by-five Hex from nothing" in listed
+    shown = run("presets", "hex-quick", "learner.epochs=17", env={"COLUMNS": "120"}).stdout
+    assert re.search(r"learner.epochs +17 .*default 3\]", " ".join(shown.split()))
+    assert re.search(r"settings.size +5 +Cells along one edge", shown)
+
+
+def test_settings_of_a_game_are_shown_without_torch():
+    done, imported = sparring("settings", "hex")
+    assert done.returncode == 0
+    assert "size" in done.stdout
+    assert "channels" in done.stdout
+    assert "torch" not in imported
+
+
+def test_game_settings_may_follow_a_game_without_an_opponent(run):
+    result = run("play", "hex", "--size", "4", input="")
+    assert result.exit_code == 0
+    assert "a b c d\n" in result.stdout
+    assert "e" not in result.stdout.split()

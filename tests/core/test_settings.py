@@ -7,7 +7,7 @@ import pytest
 from msgspec import Meta
 
 from sparring.core import InputError
-from sparring.core.settings import apply_overrides, convert
+from sparring.core.settings import apply_overrides, convert, read_settings
 
 
 class Inner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +46,7 @@ def test_overrides_leave_the_preset_untouched():
     [
         ("inner.rate=-1", r"inner.rate = -1: expected `float` > 0"),
         ("inner.speed=1", r"inner.speed: unknown key; allowed: rate"),
-        ("inner.rat=1", r"inner.rat: unknown key; did you mean rate\?; allowed: rate"),
+        ("inner.rat=1", r"inner.rat: unknown key; did you mean 'rate'\?; allowed: rate"),
         ("colour=red", r"colour: unknown key; allowed: inner, modes, shares, learner, size"),
         ("modes=[1v1, 4v4]", r"modes\[1\] = .*: invalid enum value '4v4'; allowed: 1v1, 2v2"),
         ("shares.high=1", r"shares.high: unknown key; allowed: near, far"),
@@ -70,3 +70,26 @@ class Named(msgspec.Struct, frozen=True):
 def test_a_missing_key_is_named():
     with pytest.raises(InputError, match="preset: game: missing"):
         convert({"outer": {}}, Named, where="preset")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"game: hex\nsettings: {size: 5\nseed: 1\n", ", line 3, column 5: not valid YAML: "),
+        (b"game: hex\n\tseed: 1\n", ", line 2, column 1: not valid YAML: "),
+        (bytes(range(256)), "not a YAML text file"),
+        ("game: h\u00e9x\n".encode("latin-1"), "not a YAML text file"),
+        (b"seed: 2024-13-45\n", "not a YAML text file"),
+        (b"- 1\n", "not a mapping"),
+        (b"1: 2\n", "not a mapping"),
+        (b"", "not a mapping"),
+    ],
+)
+def test_a_file_that_is_no_settings_is_refused_with_its_place(tmp_path, content, words):
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as refused:
+        read_settings(path)
+    assert str(refused.value).startswith(str(path))
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)

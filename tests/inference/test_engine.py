@@ -1,12 +1,15 @@
-"""The inference engine: batching, memory, grouping and swapping never change an answer."""
+"""The inference engine: batching, memory and swapping never change an answer, and NaN stays where it came from."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from sparring.core import InputError, RandomPlayer
+from sparring.core import InputError, RandomPlayer, RunError
 from sparring.inference import Device, InferenceEngine
 from sparring.inference.device import padded_rows
+from sparring.policy import Output
 from tests import hex
 
 CPU = Device("cpu", "float32")
@@ -24,6 +27,29 @@ def make_engine(*, slots, size=4, device=CPU, compiled=False, said=None, **polic
     for name, policy in policies.items():
         engine.add(name, policy)
     return engine
+
+
+class Echo(torch.nn.Module):
+    """Memory and logits take on whatever number the first plane holds, NaN included."""
+
+    def __init__(self, actions=16):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(actions))
+
+    def initial_memory(self, rows):
+        return {"sum": torch.zeros(rows, 1)}
+
+    def step(self, observation, legal, memory):
+        total = memory["sum"] + observation["planes"].flatten(1)[:, :1]
+        return Output(self.weight + total, total[:, 0], {"sum": total})
+
+
+def numbers(values, first=True):
+    """One row a value, of matches 0, 1, ..., whose first plane holds it."""
+    rows = next(walk(hex.arena(matches=len(values)), waits=1))
+    planes = np.zeros(rows.observation["planes"].shape, np.float32)
+    planes[:, 0, 0, 0] = values
+    return replace(rows, observation={"planes": planes}, first=np.full(len(values), first))
 
 
 def walk(arena, waits, seed=0):
@@ -61,20 +87,6 @@ def test_memory_makes_answers_depend_on_the_past_and_first_erases_it():
     again = engine.answer(decisions, "main", keep_policy=True).policy
     assert np.abs(fresh - seen).max() > 1e-4
     np.testing.assert_array_equal(fresh, again)
-
-
-def test_rows_are_grouped_by_policy():
-    one, other = hex.policy(seed=1, memory="lstm"), hex.policy(seed=2, memory="lstm")
-    both = make_engine(slots=32, one=one, other=other)
-    only = {"one": make_engine(slots=32, one=hex.policy(seed=1, memory="lstm"))}
-    only["other"] = make_engine(slots=32, other=hex.policy(seed=2, memory="lstm"))
-    for decisions in walk(hex.arena(matches=16), waits=12):
-        which = decisions.match % 2
-        answers = both.answer(decisions, which.astype(np.int32), keep_policy=True)
-        for number, name in enumerate(("one", "other")):
-            rows = np.flatnonzero(which == number)
-            expected = only[name].answer(decisions.take(rows), name, keep_policy=True)
-            np.testing.assert_allclose(answers.policy[rows], expected.policy, atol=1e-6)
 
 
 def test_a_swap_takes_effect_between_two_answers_and_counts_the_version():
@@ -117,7 +129,7 @@ def test_bfloat16_answers_are_close():
 
 def test_padding_changes_no_answer():
     plain, padded = (make_engine(slots=64, main=hex.policy(memory="lstm")) for _ in range(2))
-    padded._served["main"].pads = True
+    padded._held["main"].step.few_shapes = True
     for decisions in walk(hex.arena(matches=19), waits=10):
         np.testing.assert_allclose(
             plain.answer(decisions, "main", keep_policy=True).policy,
@@ -148,6 +160,51 @@ def test_a_failing_compiler_is_said_once_and_answers_go_on(monkeypatch):
             engine.answer(decisions, "main").action, reference.answer(decisions, "main").action
         )
     assert said == ["torch.compile failed for policy main (RuntimeError); going on without it"]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_rows_that_are_not_finite_fail_with_a_reason_and_change_no_memory(bad):
+    engine = make_engine(slots=8, main=Echo())
+    engine.answer(numbers([1, 2, 3]), "main")
+    before = engine.snapshot()
+    with pytest.raises(RunError, match=r"policy main: .* not finite in 1 of 3 rows \(1\)"):
+        engine.answer(numbers([1, bad, 3], first=False), "main")
+    with pytest.raises(RunError, match="not finite in 1 of 2 rows"):
+        engine.answer(numbers([bad, 1], first=False), "main", temperature=0.0)
+    for name, slab in engine.snapshot().items():
+        np.testing.assert_array_equal(slab, before[name])
+    np.testing.assert_array_equal(engine.answer(numbers([1, 2, 3], first=False), "main").value, [2, 4, 6])
+
+
+def test_memory_that_is_not_finite_ends_with_its_match():
+    engine = make_engine(slots=8, main=Echo())
+    engine.restore({"main/sum": np.full((8, 1), np.nan, np.float32)})
+    np.testing.assert_array_equal(engine.memory("main", numbers([1, 2]))["sum"], [[0], [0]])
+    np.testing.assert_array_equal(engine.answer(numbers([1, 2]), "main").value, [1, 2])
+
+
+def test_positions_that_are_searched_never_see_memory_and_must_be_finite():
+    engine = make_engine(slots=8, main=Echo())
+    engine.restore({"main/sum": np.full((8, 1), np.nan, np.float32)})
+    rows = numbers([1, 2])
+    np.testing.assert_array_equal(engine.evaluate("main", rows.observation, rows.legal)[1], [1, 2])
+    rows = numbers([1, np.nan])
+    with pytest.raises(RunError, match=r"1 of 2 rows \(1\)"):
+        engine.evaluate("main", rows.observation, rows.legal)
+
+
+def test_weights_that_are_not_finite_are_refused_and_the_old_ones_stay():
+    broken = hex.policy()
+    name = next(name for name, weight in broken.named_parameters())
+    with torch.no_grad():
+        next(broken.parameters()).flatten()[0] = float("nan")
+    engine = make_engine(slots=32, main=hex.policy())
+    with pytest.raises(InputError, match=f"policy main: weights {name} are not finite"):
+        engine.swap("main", broken.state_dict(), version=1)
+    assert engine.policies == {"main": 0}
+    engine.answer(next(walk(hex.arena(matches=4), waits=1)), "main")
+    with pytest.raises(InputError, match=f"policy other: weights {name} are not finite"):
+        engine.add("other", broken)
 
 
 def test_a_device_that_is_not_there_is_refused():

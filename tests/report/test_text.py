@@ -1,35 +1,130 @@
 """Tables and progress: what they say, and that they load neither torch nor numba."""
 
+import re
 import subprocess
 import sys
+from io import StringIO
+from time import sleep
 
-from sparring.core import Score
-from sparring.report.progress import ProgressLine, training_text
-from sparring.report.tables import score_json, score_table
+import pytest
+from rich.console import Console
+
+from sparring.core import Score, game_names, load_game, player_names, shipped_weights
+from sparring.report import panel, progress
+from sparring.report.panel import TrainingPanel
+from sparring.report.progress import ProgressLine, announced, duration
+from sparring.report.tables import games_table, ladder_table, score_json, score_table, status_table
+from sparring.serving.protocol import ModelReport, Report
 
 
 def test_progress_and_tables_import_neither_torch_nor_numba():
     code = (
-        "import sys, sparring.report.tables, sparring.report.progress\n"
+        "import sys, sparring.report.tables, sparring.report.panel\n"
         "assert not {'torch', 'numba'} & sys.modules.keys(), sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_training_text_says_speed_and_the_share_of_each_stage():
-    metrics = {"play/matches_per_second": 410.2, "play/decisions_per_second": 6120.0, "play/mean_batch": 512.0}
-    metrics |= {"time/learn": 0.71, "time/forward": 0.287, "time/publish": 0.003, "loss/entropy": 1.0}
-    assert training_text(metrics) == "410 matches/s  6,120 decisions/s  batch 512  learn 71% forward 29%"
+FIGURES = {
+    "play/matches_per_second": 410.2, "play/decisions_per_second": 61200.0, "play/mean_batch": 512.0,
+    "time/learn": 0.61, "time/forward": 0.287, "time/rating": 0.07, "time/collect": 0.03, "time/publish": 0.003,
+    "loss/policy_loss": -0.01234, "loss/value_loss": 0.2314, "loss/entropy": 1.8441, "loss/approx_kl": 0.01034,
+}  # fmt: skip
+SCORES = {"random": Score(199, 0, 1), "path": Score(162, 0, 38)}
 
 
-def test_progress_away_from_a_terminal_is_a_plain_line(capsys):
+@pytest.fixture
+def terminal(monkeypatch, capsys):
+    """Makes standard error a terminal of 80 columns; returns what it shows, without control sequences."""
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def shown():
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+
+    return shown
+
+
+def test_the_panel_on_a_terminal_of_80_columns_shows_everything_about_a_run(terminal):
+    with TrainingPanel(total=450_000) as shown:
+        shown.update(57, 234_112, FIGURES)
+        shown.rated(40, SCORES)
+    text = terminal()
+    assert "\u2501" * 10 in text
+    for part in ("training", " 52%", "left", "update 57", "410 matches/s  61,200 decisions/s  batch 512"):
+        assert part in text
+    assert "learn 61%  forward 29%  rating 7%  collect 3%" in text
+    assert "policy loss -0.0123  value loss 0.231  entropy 1.84  KL 0.0103" in text
+    assert "random 99.5% [97.2, 99.9]  path 81.0% [75.0, 85.8]  (update 40)" in text
+
+
+def test_the_panel_says_what_a_run_waits_for(terminal):
+    with TrainingPanel(total=100) as shown:
+        assert shown._live is not None
+        shown.update(1, 10, FIGURES)
+        shown.doing("rating against path: 120 of 400 matches")
+        shown._live.refresh()
+        shown.update(2, 20, FIGURES)
+    text = terminal()
+    assert "first update under way for 0:00" in text
+    assert "now       rating against path: 120 of 400 matches" in text
+    assert "now" not in text[text.rindex("training") :]
+
+
+def test_away_from_a_terminal_every_evaluation_is_a_line_of_a_table(capsys):
+    with TrainingPanel(total=450_000) as shown:
+        shown.update(39, 200_000, FIGURES)
+        shown.update(40, 234_112, {name: value for name, value in FIGURES.items() if name != "loss/approx_kl"})
+        shown.rated(40, SCORES, nash_conv=0.25)
+    heading, line = capsys.readouterr().err.splitlines()
+    assert " ".join(heading.split()) == "decisions done left decisions/s policy value entropy KL win rate"
+    assert line.split()[:2] == ["234,112", "52%"]
+    assert line.split()[3:8] == ["61,200", "-0.0123", "0.231", "1.84", "-"]
+    assert line.endswith("random 99.5% [97.2, 99.9]  path 81.0% [75.0, 85.8]  NashConv 0.25  (update 40)")
+
+
+def test_away_from_a_terminal_a_run_that_is_not_rated_is_not_silent_for_long(capsys, monkeypatch):
+    monkeypatch.setattr(panel, "_LINE_SECONDS", 0.0)
+    with TrainingPanel(total=450_000) as shown:
+        shown.update(40, 234_112, FIGURES)
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_a_bar_on_a_terminal_of_80_columns_keeps_its_time_left_above_long_details(terminal):
+    with ProgressLine("self-play", total=100) as bar:
+        bar.update(50, "many details " * 7)
+        assert bar._live is not None
+        bar._live.refresh()
+    text = terminal()
+    assert "\u2501" * 10 in text
+    assert " 50%  0:00 left" in text
+    assert " ".join(text.split()).count("many details") >= 7
+
+
+def test_progress_away_from_a_terminal_is_a_plain_line_every_ten_seconds(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
     with ProgressLine("training", total=100) as bar:
         bar.update(50, "fast")
+        monkeypatch.setattr(progress, "PLAIN_SECONDS", 10.0)
         bar.update(60, "not ten seconds later")
-    errors = capsys.readouterr().err
-    assert "training  50%" in errors
-    assert "fast" in errors
-    assert "60%" not in errors
+    assert capsys.readouterr().err == "training  50%  0:00 left  fast\n"
+
+
+def test_durations_read_like_clocks():
+    assert [duration(seconds) for seconds in (0.4, 42, 725, 11220)] == ["0:00", "0:42", "12:05", "3:07:00"]
+
+
+def test_only_what_takes_long_is_announced(monkeypatch):
+    said = []
+    with announced("waiting", said.append):
+        pass
+    assert said == []
+    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    with announced("waiting", said.append):
+        sleep(0.3)
+    assert said == ["waiting"]
 
 
 def test_a_score_as_a_table_and_as_data():
@@ -44,3 +139,47 @@ def test_a_score_as_a_table_and_as_data():
     assert data.keys() == {
         "matches", "wins", "draws", "losses", "failed", "win_rate", "interval", "decisions_per_match",
     }  # fmt: skip
+
+
+def shown(renderable, width=80):
+    """What a terminal of `width` columns shows."""
+    console = Console(width=width, file=StringIO())
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+def test_the_state_of_a_server_fits_80_columns():
+    model = ModelReport(
+        version=123456, game="hex", sessions=128, slots_used=8192, slots=8192, requests=1_234_567_890,
+        rows=9_876_543_210, forwards=1, mean_batch=31.9, forward_seconds=1.0, p50=0.0123, p95=0.1234, p99=1.5,
+        queue=120, repeated=0, lost=0, failed=0,
+    )  # fmt: skip
+    models = {"main": model, "older": model}
+    report = Report(protocol=1, uptime=86_400.0, requests_per_second=12_345.6, refused=0, models=models)
+    text = shown(status_table("tcp://localhost:5555", report))
+    heading, first, _ = text.splitlines()[1:]
+    assert " ".join(heading.split()) == "model version clients slots requests batch queue p50/p95/p99 ms"
+    assert first.split() == ["main", "123456", "128", "8192/8192", "1,234,567,890", "31.9", "120", "12.3/123/1500"]
+
+
+def test_the_summary_of_the_ladder_uses_the_width_there_is():
+    summary = {
+        "username": "MyBot", "model": "runs/pokemon-gen1", "format": "gen1ou", "matches": 100,
+        "wins": 60, "draws": 1, "losses": 39, "win_rate": 0.605, "interval": [0.507, 0.695],
+        "opponents": {"Someone": {"wins": 60, "draws": 1, "losses": 39}}, "ratings": {"ws://x": 1312},
+        "answer_ms": {"p50": 12.0, "p99": 31.0}, "mean_batch": 4.2, "matches_per_hour": 1234.0,
+        "invalid_choices": 0, "unavailable_choices": 0, "late_choices": 0, "time_outs": 0, "forfeited": 0,
+        "failed": 0, "reconnects": 0,
+    }  # fmt: skip
+    lines = shown(ladder_table(summary)).splitlines()
+    assert lines[0] == "MyBot (runs/pokemon-gen1) at gen1ou: 100 matches"
+    assert "win rate 60.5%, 95% interval 50.7% - 69.5%, rating 1312" in lines
+    assert "answers p50 12 ms, p99 31 ms, mean batch 4.2, 1,234 matches/hour" in lines
+
+
+def test_the_games_fit_80_columns_with_every_name_whole():
+    games = [load_game(name) for name in game_names()]
+    words = shown(games_table(games)).replace(",", " ").split()
+    for game in games:
+        assert {*player_names(game), *shipped_weights(game.name)} <= set(words)
+        assert {path.stem for path in game.presets.glob("*.yaml")} <= set(words)

@@ -7,8 +7,9 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from sparring.core import IllegalAction, InputError, RandomPlayer, RunError, check_arena
+from sparring.core import IllegalAction, InputError, MissingPackage, RandomPlayer, RunError, check_arena
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
+from sparring.inference.engine import Asked
 from sparring.rollout import Collector, everyone
 from sparring.rollout.slabs import make_groups
 from sparring.rollout.workers import WorkerArena
@@ -129,13 +130,36 @@ class Refusing(type(hex.GAME)):
         raise InputError("the simulator is not installed")
 
 
-def test_bad_input_found_by_a_worker_is_raised_here():
-    arena = WorkerArena(Refusing(), hex.settings(), matches=2, seed=0, workers=1)
+class Lacking(type(hex.GAME)):
+    def arena(self, settings, *, matches, seed):
+        raise MissingPackage("the simulator is not installed")
+
+
+@pytest.mark.parametrize("game", [Refusing, Lacking])
+@pytest.mark.parametrize("call", ["start", "wait"])
+def test_bad_input_found_by_workers_is_raised_here_and_they_are_quiet(capfd, game, call):
+    arena = WorkerArena(game(), hex.settings(), matches=2, seed=0, workers=2, say=print)
     try:
         with pytest.raises(InputError, match="the simulator is not installed"):
-            arena.wait()
+            getattr(arena, call)()
     finally:
         arena.close()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_ctrl_c_at_the_terminal_leaves_workers_alone_from_their_first_moment(capfd):
+    arena = WorkerArena(hex.GAME, hex.settings(), matches=2, seed=0, workers=1, say=print)
+    try:
+        os.kill(arena.processes[0], signal.SIGINT)
+        assert len(arena.wait()[0])
+    finally:
+        arena.close()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_rows_that_came_in_while_workers_started_are_shown(arena):
+    arena.start()
+    assert check_arena(arena, matches=20).failed == 0
 
 
 class Fragile(type(hex.GAME)):
@@ -207,15 +231,14 @@ def test_a_collector_plays_it_with_a_recurrent_network_and_repeats_every_distrib
     for step in range(int(episodes.headers.lengths.max())):
         here = np.flatnonzero(episodes.headers.lengths > step)
         rows = episodes.starts[here] + step
-        answers = again.answer_at(
-            "main",
-            {name: array[rows] for name, array in episodes.steps.observation.items()},
-            episodes.unpack_legal(rows),
+        asked = Asked(
+            slot=slots[here],
             first=np.full(len(here), step == 0),
-            slots=slots[here],
             uniform=np.zeros(len(here), np.float32),
-            keep_policy=True,
+            legal=episodes.unpack_legal(rows),
+            observation={name: array[rows] for name, array in episodes.steps.observation.items()},
         )
+        answers = again.answer_asked(asked, "main", keep_policy=True)
         np.testing.assert_allclose(answers.policy, episodes.steps.policy[rows], atol=1e-5)
 
 

@@ -1,16 +1,19 @@
 """A policy server in a thread of the test, and an LSTM Hex network to serve."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
+from time import monotonic, sleep
 
 import torch
+import zmq
 
 from sparring.core import Answers, Decisions, GameSpec
 from sparring.games.hex import GAME
 from sparring.inference import Device
 from sparring.serving.keys import ServerKey
 from sparring.serving.models import ModelSource
+from sparring.serving.protocol import read_server
 from sparring.serving.server import PolicyServer, ServerSettings
 
 torch.set_num_threads(1)  # more threads than free cores make small forwards a hundred times slower
@@ -35,12 +38,14 @@ def source(name: str = "main", seed: int = 1) -> ModelSource:
 
 @contextmanager
 def running(
-    *sources: ModelSource, port: int = 0, key: ServerKey | None = None, **settings: object
+    *sources: ModelSource,
+    port: int = 0,
+    key: ServerKey | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    **settings: object,
 ) -> Iterator[PolicyServer]:
     """Serves `sources` until the block ends; a server that died fails the test."""
-    server = PolicyServer(
-        sources, device=CPU, settings=ServerSettings(**settings), port=port, key=key, say=lambda text: None
-    )
+    server = PolicyServer(sources, device=CPU, settings=ServerSettings(**settings), port=port, key=key, say=say)
     stop = Event()
     failure: list[BaseException] = []
 
@@ -60,6 +65,29 @@ def running(
         server.close()
     if failure:
         raise failure[0]
+
+
+def rows(matches=4, seed=0):
+    return GAME.arena(SETTINGS, matches=matches, seed=seed).wait()[0]
+
+
+def raw_socket(address):
+    socket = zmq.Context.instance().socket(zmq.DEALER)
+    socket.setsockopt(zmq.LINGER, 0)
+    socket.connect(address)
+    return socket
+
+
+def reply(socket):
+    assert socket.poll(30_000), "the server says nothing"
+    return read_server(socket.recv_multipart()[0])
+
+
+def until(condition, seconds=10.0):
+    end = monotonic() + seconds
+    while not condition():
+        assert monotonic() < end, "it did not happen"
+        sleep(0.02)
 
 
 class Watched:

@@ -13,7 +13,7 @@ def session(slots=8, in_flight=1):
 
 
 def request(rows, arrived=0.0, who=None):
-    return Request(who or session(), Ask(session=1, sequence=0, rows=rows), None, arrived)
+    return Request(who or session(), Ask(session=1, sequence=0, rows=rows), None, None, arrived)
 
 
 @pytest.fixture

@@ -3,11 +3,10 @@
 import socket as tcp
 import urllib.request
 from dataclasses import replace
-from time import monotonic, sleep
+from time import sleep
 
 import numpy as np
 import pytest
-import zmq
 from hypothesis import HealthCheck, given
 from hypothesis import settings as fuzz
 from hypothesis import strategies as st
@@ -18,40 +17,17 @@ from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.serving import RemotePlayer, reload_model, server_status
 from sparring.serving.keys import ClientKey, check_bind, make_keys, read_client_key, read_server_key
 from sparring.serving.models import ModelSource
-from sparring.serving.protocol import PROTOCOL, Ask, Hello, Refused, RowLayout, Welcome, encode, read_server
+from sparring.serving.protocol import PROTOCOL, Ask, Hello, Refused, RowLayout, Welcome, encode
 from sparring.serving.server import PolicyServer, ServerSettings
 from sparring.serving.statistics import prometheus_text, serve_metrics
-from tests.serving.support import CPU, SETTINGS, SPEC, lstm_policy, running, source
+from tests.serving.support import CPU, SPEC, lstm_policy, raw_socket, reply, rows, running, source, until
 
 NETWORK = {"channels": 16, "blocks": 1, "memory": "lstm"}
-
-
-def rows(matches=4, seed=0):
-    return GAME.arena(SETTINGS, matches=matches, seed=seed).wait()[0]
-
-
-def raw_socket(address):
-    socket = zmq.Context.instance().socket(zmq.DEALER)
-    socket.setsockopt(zmq.LINGER, 0)
-    socket.connect(address)
-    return socket
 
 
 def hello(**changes):
     parts = {"protocol": PROTOCOL, "model": "main", "spec": SPEC.to_json(), "slots": 8} | changes
     return encode(Hello(**parts))
-
-
-def reply(socket):
-    assert socket.poll(5000), "the server says nothing"
-    return read_server(socket.recv_multipart()[0])
-
-
-def until(condition, seconds=10.0):
-    end = monotonic() + seconds
-    while not condition():
-        assert monotonic() < end, "it did not happen"
-        sleep(0.02)
 
 
 def save(folder, seed, version):

@@ -203,6 +203,16 @@ def test_a_folder_of_another_run_is_refused_with_the_key_and_both_values(tmp_pat
         run(tmp_path / "r", **changes)
 
 
+def test_settings_that_only_workers_find_unusable_leave_no_folder(tmp_path, monkeypatch):
+    def refuse(arena):
+        raise InputError("the simulator is not installed")
+
+    monkeypatch.setattr("sparring.rollout.workers.WorkerArena.start", refuse)
+    with pytest.raises(InputError, match="the simulator"):
+        run(tmp_path / "run", workers=1)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_folder_that_is_no_run_is_refused_and_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(InputError, match="is not empty and holds no run"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sparring.cli.help import Commands
 from sparring.cli.output import outlive_readers
 
 if TYPE_CHECKING:
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="sparring",
     help="Train game-playing agents by self-play, rate them, play against them.",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
 )
 
 NEXT_STEPS: dict[str, str] = {}

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from sparring.cli.app import app, say, show
+from sparring.cli.help import Commands
 from sparring.cli.options import EXTRA, NETWORK, BatchSize, Parallel, Seed, TimeoutMs, game_settings
 
-bench = typer.Typer(help="Measure this machine.", no_args_is_help=True)
+bench = typer.Typer(cls=Commands, help="Measure this machine.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
 
 

@@ -49,6 +49,7 @@ def evaluate(
 
     from sparring.league import Seating, Style
     from sparring.league.evaluation import evaluate_entrants
+    from sparring.report.progress import ProgressLine
     from sparring.report.tables import score_json, score_table
 
     style = Style(
@@ -60,7 +61,16 @@ def evaluate(
         key=key,
     )
     seating = Seating.of(first, second, game=game, settings=game_settings(context))
-    score = evaluate_entrants(seating, matches=matches, parallel=parallel, seed=seed, style=style)
+    with ProgressLine("evaluating", total=matches) as bar:
+        score = evaluate_entrants(
+            seating,
+            matches=matches,
+            parallel=parallel,
+            seed=seed,
+            style=style,
+            pulse=lambda ended: bar.update(ended, f"{ended:,} of {matches:,} matches  {bar.per_second:.1f} matches/s"),
+            say=bar.say,
+        )
     settings = dict(seating.spec.settings)
     if as_json:
         about = {"first": first, "second": second, "game": seating.game.name, "settings": settings}

@@ -32,13 +32,16 @@ TimeoutMs = Annotated[float, typer.Option(min=0, help="No row waits longer for o
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def game_settings(context: typer.Context) -> dict[str, Any]:
-    """The game's settings by name: whatever `--key value` or `key=value` the command itself does not know."""
+def game_settings(context: typer.Context, *before: str) -> dict[str, Any]:
+    """The game's settings by name: whatever `--key value` or `key=value` the command itself does not know.
+
+    `before` are words that came before them and were taken for an argument that is left out.
+    """
     from sparring.core import InputError
     from sparring.core.settings import parse_value
 
     values: dict[str, Any] = {}
-    words = list(context.args)
+    words = [*before, *context.args]
     while words:
         word = words.pop(0)
         key, equals, text = word.removeprefix("--").partition("=")

@@ -41,7 +41,9 @@ def play(
     from sparring.league.by_hand import play_by_hand
 
     style = Style(temperature=temperature, simulations=simulations, device=device, threads=threads, key=key)
-    seating = Seating.of(opponent, game=game, settings=game_settings(context))
+    left_out = opponent.startswith("--")  # then it is the first of the game's settings
+    settings = game_settings(context, *([opponent] if left_out else []))
+    seating = Seating.of("random" if left_out else opponent, game=game, settings=settings)
     outcome = play_by_hand(seating, seat=seat, seed=seed, style=style, save=save)
     if outcome is None:
         say("match left unfinished")

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from sparring.cli.app import NEXT_STEPS, app, say, show
+from sparring.cli.help import Commands
 from sparring.cli.options import (
     EXTRA,
     NETWORK,
@@ -20,7 +21,7 @@ from sparring.cli.options import (
 
 NEXT_STEPS["rocket"] = "sparring watch rocket {run}"
 
-watch = typer.Typer(help="See a match.", no_args_is_help=True)
+watch = typer.Typer(cls=Commands, help="See a match.", no_args_is_help=True)
 app.add_typer(watch, name="watch")
 
 
@@ -64,7 +65,7 @@ def watch_rocket(
     print(summary(recording))
 
 
-export = typer.Typer(help="Write a trained policy for use without Sparring.", no_args_is_help=True)
+export = typer.Typer(cls=Commands, help="Write a trained policy for use without Sparring.", no_args_is_help=True)
 app.add_typer(export, name="export")
 
 
@@ -83,7 +84,7 @@ def export_rocket(
     say(f"wrote {folder}")
 
 
-rewards = typer.Typer(help="Look into the rewards of a Rocket League run.", no_args_is_help=True)
+rewards = typer.Typer(cls=Commands, help="Look into the rewards of a Rocket League run.", no_args_is_help=True)
 app.add_typer(rewards, name="rewards")
 
 

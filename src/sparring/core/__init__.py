@@ -6,7 +6,7 @@
 `extras` optional packages.
 """
 
-from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Resumable, gather
+from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Naming, Resumable, gather
 from sparring.core.check import ArenaFault, ArenaReport, check_arena
 from sparring.core.decisions import Answers, Decisions, Results
 from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
@@ -52,6 +52,7 @@ __all__ = [
     "Installable",
     "Interrupts",
     "MissingPackage",
+    "Naming",
     "Player",
     "RandomPlayer",
     "Results",

@@ -43,7 +43,7 @@ def entropy(log_probs: Any, *, xp: Any) -> Any:
     return -(xp.exp(log_probs) * log_probs).sum(axis=-1)
 
 
-def drop_unlikely(log_probs: Any, least: float, *, xp: Any) -> Any:
-    """`log_probs: float[..., actions]` without the actions of probability below `least`, the likeliest always kept."""
-    keep = (xp.exp(log_probs) >= least) | (log_probs >= xp.amax(log_probs, axis=-1, keepdims=True))
+def drop_unlikely(log_probs: Any, threshold: float, *, xp: Any) -> Any:
+    """`log_probs: float[..., actions]` without actions of probability below `threshold`; the likeliest always stays."""
+    keep = (xp.exp(log_probs) >= threshold) | (log_probs >= xp.amax(log_probs, axis=-1, keepdims=True))
     return masked_log_softmax(log_probs, keep & (log_probs > ILLEGAL), xp=xp)

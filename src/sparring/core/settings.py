@@ -3,6 +3,7 @@
 import types
 import typing
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -27,6 +28,23 @@ def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
         return msgspec.convert(dict(data), kind, strict=False)
     except msgspec.ValidationError as error:  # what a struct's own __post_init__ refuses
         raise InputError(f"{where}: {error}") from None
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file; raises `InputError` with the line if it is not one."""
+    try:
+        data = yaml.safe_load(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        at = "" if mark is None else f", line {mark.line + 1}, column {mark.column + 1}"
+        raise InputError(f"{path}{at}: not valid YAML: {error.problem}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not a YAML text file: {str(error).splitlines()[0]}") from error
+    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+        raise InputError(f"{path}: not a mapping of keys to values")
+    return data
 
 
 def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:

@@ -9,6 +9,29 @@ import numpy as np
 
 from sparring.core.errors import InputError
 
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+)
+"""What the arrays of an observation may hold."""
+
+_MOST_SEATS = 1024
+_MOST_ACTIONS = 1 << 20
+_MOST_FIELDS = 256
+_MOST_AXES = 8
+_MOST_NUMBERS = 1 << 24
+_LONGEST_NAME = 200
+
 
 @dataclass(frozen=True)
 class Field:
@@ -54,18 +77,48 @@ class GameSpec:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "GameSpec":
-        """The spec `to_json` wrote; raises `InputError` naming what is missing or malformed."""
-        try:
-            return cls(
-                game=str(data["game"]),
-                settings=dict(data["settings"]),
-                seats=int(data["seats"]),
-                actions=int(data["actions"]),
-                observation={
-                    str(name): Field(tuple(int(n) for n in field["shape"]), str(np.dtype(field["dtype"])))
-                    for name, field in data["observation"].items()
-                },
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"not a game spec: {error!r}") from error
+    def from_json(cls, data: Any) -> "GameSpec":
+        """The spec `to_json` wrote; raises `InputError` naming what is missing or malformed.
+
+        It may come from a file or a socket, so every part is checked before anything is made of it.
+        """
+        _require(isinstance(data, Mapping), "not a map")
+        missing = [name for name in ("game", "settings", "seats", "actions", "observation") if name not in data]
+        _require(not missing, f"without {', '.join(missing)}")
+        game, settings, observation = data["game"], data["settings"], data["observation"]
+        _require(isinstance(game, str) and 0 < len(game) <= _LONGEST_NAME, "game is not a name")
+        _require(isinstance(settings, Mapping) and all(isinstance(key, str) for key in settings), "settings is no map")
+        _require(isinstance(observation, Mapping) and len(observation) <= _MOST_FIELDS, "observation is no map")
+        return cls(
+            game=game,
+            settings=dict(settings),
+            seats=_integer("seats", data["seats"], 1, _MOST_SEATS),
+            actions=_integer("actions", data["actions"], 1, _MOST_ACTIONS),
+            observation={_field_name(name): _field(name, field) for name, field in observation.items()},
+        )
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise InputError(f"not a game spec: {problem}")
+
+
+def _integer(what: str, value: Any, least: int, most: int) -> int:
+    whole = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    _require(whole, f"{what} is no whole number from {least} to {most}")
+    return int(value)
+
+
+def _field_name(name: Any) -> str:
+    _require(isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME, "a field of the observation has no name")
+    return str(name)
+
+
+def _field(name: str, data: Any) -> Field:
+    _require(isinstance(data, Mapping) and "shape" in data and "dtype" in data, f"{name} has no shape and dtype")
+    shape, dtype = data["shape"], data["dtype"]
+    _require(isinstance(shape, list | tuple) and len(shape) <= _MOST_AXES, f"the shape of {name} is no list")
+    sizes = tuple(_integer(f"the shape of {name}", size, 0, _MOST_NUMBERS) for size in shape)
+    _require(prod(sizes) <= _MOST_NUMBERS, f"a row of {name} has more than {_MOST_NUMBERS} numbers")
+    _require(isinstance(dtype, str) and dtype in DTYPES, f"the dtype of {name} is none of {', '.join(DTYPES)}")
+    return Field(sizes, str(dtype))

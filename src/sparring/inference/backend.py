@@ -11,10 +11,10 @@ from sparring.core import GameSpec, InputError, install_command
 from sparring.inference.device import Device
 from sparring.inference.openvino import OpenVinoStep, installed
 from sparring.inference.quantised import Int8Step
-from sparring.policy import Memory, Output
+from sparring.inference.step import Step, TorchStep
+from sparring.policy import Memory
 
 BackendName = Literal["auto", "torch", "openvino"]
-Step = Callable[..., Output]
 
 _BATCH = 256
 _ROUNDS = 4
@@ -23,7 +23,7 @@ _ROUNDS = 4
 def pick_step(
     name: BackendName, module: nn.Module, *, spec: GameSpec, device: Device, say: Callable[[str], None]
 ) -> Step:
-    """The call that answers for `module`: `module.step`, an `Int8Step` where the device says so, or an `OpenVinoStep`.
+    """The step of `module`: int8 where the device says so, otherwise torch or OpenVINO.
 
     "auto" takes OpenVINO for policies without memory on a CPU if a short measurement says it is faster, and
     says so in one line.
@@ -32,7 +32,7 @@ def pick_step(
         if name == "openvino":
             raise InputError("backend = openvino: it does not run in int8; use backend = torch")
         return Int8Step(module)
-    step: Step = module.step  # type: ignore[assignment]
+    step = TorchStep(module, device)
     if name == "torch":
         return step
     initial: Callable[[int], Memory] = module.initial_memory  # type: ignore[assignment]

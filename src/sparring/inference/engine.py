@@ -1,11 +1,12 @@
 """The inference engine: holds policies on a device, keeps every seat's memory, answers decisions in one forward.
 
 Memory lives in slabs indexed by slot (match * seats + seat), so that no client ever carries hidden state.
-Weights are swapped between two forwards, never during one.
+Weights are swapped between two forwards, never during one. Numbers that are not finite never get into a slab, and
+never out as an answer.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 from time import perf_counter
 
@@ -14,26 +15,51 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sparring.core import Answers, Array, Decisions, GameSpec, InputError, drop_unlikely, masked_log_softmax, sample
+from sparring.core import (
+    Answers,
+    Array,
+    Decisions,
+    GameSpec,
+    InputError,
+    RunError,
+    drop_unlikely,
+    masked_log_softmax,
+    sample,
+)
 from sparring.core.distribution import ILLEGAL
+from sparring.core.rows import Rows, flatten
 from sparring.inference.backend import BackendName, pick_step
 from sparring.inference.device import Device, padded_rows, to_numpy
-from sparring.inference.openvino import OpenVinoStep
-from sparring.inference.quantised import Int8Step
+from sparring.inference.step import CompiledStep, Step
 from sparring.policy import Memory, Output
 
 Say = Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked(Rows):
+    """k rows as the engine takes them: with the memory slot and the random draw of each."""
+
+    slot: NDArray[np.integer]
+    """`int[k]` where the row's memory lies, each slot at most once."""
+    first: NDArray[np.bool_]
+    """`bool[k]` whether that memory starts anew."""
+    uniform: NDArray[np.float32]
+    """`float32[k]` in [0, 1): the draw that picks the action."""
+    legal: NDArray[np.bool_]
+    """`bool[k, actions]`, at least one true in each row."""
+    observation: Mapping[str, Array]
+    """Field name to `dtype[k, *shape]`, as the game's spec says."""
+
+
 @dataclass
-class _Served:
-    """One policy in the engine: its module, its compiled call, and the memory slab of every slot."""
+class _Held:
+    """One policy in the engine: its module, what runs it, and the memory of every slot."""
 
     module: nn.Module
-    call: Callable[..., Output]
+    step: Step
     version: int
     memory: Memory
-    pads: bool
 
 
 @dataclass
@@ -43,7 +69,6 @@ class EngineCounters:
     forwards: int = 0
     rows: int = 0
     forward_seconds: float = 0.0
-    batch_sizes: dict[int, int] = field(default_factory=dict)
 
     @property
     def mean_batch(self) -> float:
@@ -60,8 +85,7 @@ class InferenceEngine:
         device: where and in which precision to run.
         seed: of the action draws.
         backend: what runs the forward pass; see `backend.pick_step`.
-        compiled: whether to run policies through `torch.compile`; if that fails the engine says so once and
-            goes on without it.
+        compiled: whether to run policies through `torch.compile`, where that works.
         say: receives the engine's own messages.
     """
 
@@ -86,44 +110,46 @@ class InferenceEngine:
         self._compiled = compiled
         self._say = say
         self._rng = np.random.default_rng(seed)
-        self._served: dict[str, _Served] = {}
+        self._held: dict[str, _Held] = {}
         self._lock = Lock()
 
     @property
     def policies(self) -> dict[str, int]:
         """Names of the policies held, in the order they were added, with their versions."""
-        return {name: served.version for name, served in self._served.items()}
+        return {name: held.version for name, held in self._held.items()}
 
     def add(self, name: str, policy: nn.Module, *, version: int = 0) -> None:
         """Takes over `policy` under `name`; the module belongs to the engine from now on."""
+        _check_weights(name, policy.state_dict())
         module = policy.to(self.device.torch_device).eval()
-        backend = "torch" if self._compiled else self._backend
-        step = pick_step(backend, module, spec=self.spec, device=self.device, say=self._say)
+        step: Step
+        if self._compiled:
+            step = CompiledStep(module, self.device, name=name, say=self._say)
+        else:
+            step = pick_step(self._backend, module, spec=self.spec, device=self.device, say=self._say)
         initial: Callable[[int], Memory] = module.initial_memory  # type: ignore[assignment]
-        call = torch.compile(step, dynamic=False) if self._compiled else step
         with torch.no_grad():
             memory = initial(self.slots)
-        pads = self._compiled or self.device.prefers_few_shapes
         with self._lock:
-            self._served[name] = _Served(module, call, version, memory, pads)
+            self._held[name] = _Held(module, step, version, memory)
 
     def swap(self, name: str, weights: Mapping[str, Tensor], *, version: int) -> None:
         """Gives the policy called `name` new weights; forwards before see the old ones, forwards after the new."""
-        served = self._served[name]
+        _check_weights(name, weights)
+        held = self._held[name]
         with self._lock:
-            served.module.load_state_dict(weights)
-            if isinstance(served.call, OpenVinoStep | Int8Step):
-                served.call.refresh()
-            served.version = version
+            held.module.load_state_dict(weights)
+            held.step.refresh()
+            held.version = version
 
     def weights(self, name: str) -> dict[str, Tensor]:
         """Copies of the weights that answer now."""
-        return {key: tensor.detach().clone() for key, tensor in self._served[name].module.state_dict().items()}
+        return {key: tensor.detach().clone() for key, tensor in self._held[name].module.state_dict().items()}
 
     def answer(
         self,
         decisions: Decisions,
-        policy: str | NDArray[np.int32],
+        policy: str,
         *,
         temperature: float = 1.0,
         policy_threshold: float = 0.0,
@@ -131,65 +157,25 @@ class InferenceEngine:
     ) -> Answers:
         """Actions for k rows, drawn from the policy at `temperature` (0: the likeliest action).
 
-        Actions less likely than `policy_threshold` are left out of the distribution.
-
-        `policy` is one name for all rows, or `int32[k]` an index into `policies` for each; rows are grouped by
-        policy and each group is one forward pass. Only at temperature 1 is `log_prob` the policy's own.
+        Actions less likely than `policy_threshold` are left out of the distribution. Only at temperature 1 is
+        `log_prob` the policy's own. Raises `RunError` if the network answers with numbers that are not finite.
         """
-        uniform = self._rng.random(len(decisions), np.float32)
-        slots = decisions.slots(self.spec)
-        if isinstance(policy, str):
-            return self.answer_at(
-                policy,
-                decisions.observation,
-                decisions.legal,
-                first=decisions.first,
-                slots=slots,
-                uniform=uniform,
-                temperature=temperature,
-                policy_threshold=policy_threshold,
-                keep_policy=keep_policy,
-            )
-        answers = Answers(
-            action=np.empty(len(decisions), np.int32),
-            log_prob=np.empty(len(decisions), np.float32),
-            value=np.empty(len(decisions), np.float32),
-            policy=np.empty(decisions.legal.shape, np.float32) if keep_policy else None,
+        asked = Asked(
+            slot=decisions.slots(self.spec),
+            first=decisions.first,
+            uniform=self._rng.random(len(decisions), np.float32),
+            legal=decisions.legal,
+            observation=decisions.observation,
         )
-        names = list(self._served)
-        for number in np.unique(policy):
-            rows = np.flatnonzero(policy == number)
-            part = self.answer_at(
-                names[number],
-                {name: array[rows] for name, array in decisions.observation.items()},
-                decisions.legal[rows],
-                first=decisions.first[rows],
-                slots=slots[rows],
-                uniform=uniform[rows],
-                temperature=temperature,
-                policy_threshold=policy_threshold,
-                keep_policy=keep_policy,
-            )
-            pieces: list[tuple[Array | None, Array | None]] = [
-                (answers.action, part.action),
-                (answers.log_prob, part.log_prob),
-                (answers.value, part.value),
-                (answers.policy, part.policy),
-            ]
-            for whole, piece in pieces:
-                if whole is not None:
-                    whole[rows] = piece
-        return answers
+        return self.answer_asked(
+            asked, policy, temperature=temperature, policy_threshold=policy_threshold, keep_policy=keep_policy
+        )
 
-    def answer_at(
+    def answer_asked(
         self,
+        asked: Asked,
         policy: str,
-        observation: Mapping[str, Array],
-        legal: NDArray[np.bool_],
         *,
-        first: NDArray[np.bool_],
-        slots: NDArray[np.intp],
-        uniform: NDArray[np.float32],
         temperature: float | NDArray[np.float32] = 1.0,
         policy_threshold: float = 0.0,
         keep_policy: bool = False,
@@ -197,32 +183,35 @@ class InferenceEngine:
         """`answer` where the caller says which memory slot each row has and brings its random draws.
 
         A policy server's clients number their matches alike, so the server maps them to slots of its own; and a
-        client that brings `uniform: float32[k]` in [0, 1) gets the same actions however rows are batched.
-        `temperature` may differ by row, `float32[k]`.
+        client that brings its own draws gets the same actions however rows are batched. `temperature` may differ by
+        row, `float32[k]`. If this raises an error, no memory has changed.
         """
-        served = self._served[policy]
-        rows = len(legal)
+        held = self._held[policy]
+        rows = len(asked)
         with self._lock, torch.inference_mode(), self.device.autocast():
             start = perf_counter()
-            slot_index = self.device.tensor(slots)
+            slot = self.device.tensor(asked.slot)
             memory: Memory = {}
-            if served.memory:
-                fresh = self.device.tensor(first)
-                memory = {key: _reset(slab[slot_index], fresh) for key, slab in served.memory.items()}
-            output = self._forward(policy, served, observation, legal, memory)
+            if held.memory:
+                fresh = self.device.tensor(asked.first)
+                memory = {key: _reset(slab[slot], fresh) for key, slab in held.memory.items()}
+            output = self._forward(held, asked.observation, asked.legal, memory)
             logits = output.logits[:rows].float()
-            mask = self.device.tensor(legal)
+            legal = self.device.tensor(asked.legal)
             if policy_threshold > 0:
-                mask = mask & (
-                    drop_unlikely(masked_log_softmax(logits, mask, xp=torch), policy_threshold, xp=torch) > ILLEGAL
-                )
-            log_probs, action = self._draw(logits, mask, self.device.tensor(uniform), temperature)
-            for key, slab in served.memory.items():
-                slab[slot_index] = output.memory[key][:rows].to(slab.dtype)
+                likely = drop_unlikely(masked_log_softmax(logits, legal, xp=torch), policy_threshold, xp=torch)
+                legal = legal & (likely > ILLEGAL)
+            log_probs, action = self._draw(logits, legal, self.device.tensor(asked.uniform), temperature)
+            log_prob = to_numpy(log_probs.gather(-1, action.unsqueeze(-1)).squeeze(-1))
+            value = to_numpy(output.value[:rows])
+            # a row that is not finite "draws" an action of probability NaN, or one that is not legal
+            _check_rows(policy, (log_prob > 0.5 * ILLEGAL) & np.isfinite(value))
+            for key, slab in held.memory.items():
+                slab[slot] = output.memory[key][:rows].to(slab.dtype)
             answers = Answers(
                 action=to_numpy(action).astype(np.int32),
-                log_prob=to_numpy(log_probs.gather(-1, action.unsqueeze(-1)).squeeze(-1)),
-                value=to_numpy(output.value[:rows]),
+                log_prob=log_prob,
+                value=value,
                 policy=to_numpy(log_probs.exp()) if keep_policy else None,
             )
             self._count(rows, perf_counter() - start)
@@ -230,7 +219,7 @@ class InferenceEngine:
 
     def has_memory(self, policy: str) -> bool:
         """Whether the policy carries anything from one decision to the next."""
-        return bool(self._served[policy].memory)
+        return bool(self._held[policy].memory)
 
     def evaluate(
         self, policy: str, observation: Mapping[str, Array], legal: NDArray[np.bool_]
@@ -239,37 +228,38 @@ class InferenceEngine:
 
         This is what search asks: no memory is read or written, and nothing is drawn.
         """
-        served = self._served[policy]
+        held = self._held[policy]
         with self._lock, torch.inference_mode(), self.device.autocast():
             start = perf_counter()
             rows = len(legal)
-            memory: Memory = {name: slab[:1].expand(rows, *slab.shape[1:]) * 0 for name, slab in served.memory.items()}
-            output = self._forward(policy, served, observation, legal, memory)
-            log_probs = masked_log_softmax(output.logits[:rows].float(), self.device.tensor(legal), xp=torch)
-            result = to_numpy(log_probs), to_numpy(output.value[:rows])
+            memory: Memory = {name: slab.new_zeros(rows, *slab.shape[1:]) for name, slab in held.memory.items()}
+            output = self._forward(held, observation, legal, memory)
+            log_probs = to_numpy(masked_log_softmax(output.logits[:rows].float(), self.device.tensor(legal), xp=torch))
+            values = to_numpy(output.value[:rows])
+            _check_rows(policy, np.isfinite(values) & ~np.isnan(log_probs.sum(axis=1)))
             self._count(rows, perf_counter() - start)
-        return result
+        return log_probs, values
 
     def memory(self, policy: str, decisions: Decisions) -> dict[str, Array]:
         """The memory each row's answer will start from, `dtype[k, ...]`: zeros where `first`."""
-        served = self._served[policy]
-        slots = torch.from_numpy(decisions.slots(self.spec)).to(self.device.torch_device)
+        slots = self.device.tensor(decisions.slots(self.spec))
         fresh = self.device.tensor(decisions.first)
-        return {name: to_numpy(_reset(slab[slots], fresh)) for name, slab in served.memory.items()}
+        return {name: to_numpy(_reset(slab[slots], fresh)) for name, slab in self._held[policy].memory.items()}
 
     def snapshot(self) -> dict[str, Array]:
         """Memory slabs of every policy (weights are saved by whoever owns them)."""
-        return {
-            f"{policy}/{name}": to_numpy(slab).copy()
-            for policy, served in self._served.items()
-            for name, slab in served.memory.items()
-        }
+        return flatten(
+            {
+                policy: {name: to_numpy(slab).copy() for name, slab in held.memory.items()}
+                for policy, held in self._held.items()
+            }
+        )
 
     def restore(self, snapshot: Mapping[str, Array]) -> None:
         """Goes back to the memory slabs of `snapshot`."""
-        for policy, served in self._served.items():
-            for name, slab in served.memory.items():
-                slab.copy_(self.device.tensor(snapshot[f"{policy}/{name}"]))
+        slabs = flatten({policy: held.memory for policy, held in self._held.items()})
+        for name, slab in slabs.items():
+            slab.copy_(self.device.tensor(snapshot[name]))
 
     @property
     def rng(self) -> np.random.Generator:
@@ -291,42 +281,45 @@ class InferenceEngine:
         return log_probs, log_probs.argmax(-1) if temperature == 0.0 else sample(log_probs, uniform, xp=torch)
 
     def _forward(
-        self, name: str, served: _Served, observation: Mapping[str, Array], legal: NDArray[np.bool_], memory: Memory
+        self, held: _Held, observation: Mapping[str, Array], legal: NDArray[np.bool_], memory: Memory
     ) -> Output:
-        if served.pads:
-            rows = len(legal)
-            observation = {key: _pad(array, padded_rows(rows)) for key, array in observation.items()}
-            legal = _pad(legal, padded_rows(rows))
+        """The step's output, with rows of padding at the end where its step wants few shapes."""
+        if held.step.few_shapes:
+            missing = padded_rows(len(legal)) - len(legal)
+            observation = {key: _pad(array, missing) for key, array in observation.items()}
+            legal = _pad(legal, missing)
             memory = {
-                key: torch.cat([state, state.new_zeros(len(legal) - rows, *state.shape[1:])])
-                for key, state in memory.items()
+                key: torch.cat([state, state.new_zeros(missing, *state.shape[1:])]) for key, state in memory.items()
             }
-        inputs = self.device.tensors(observation), self.device.tensor(legal), memory
-        if not self._compiled:
-            return served.call(*inputs)
-        try:
-            return served.call(*inputs)
-        except Exception as error:  # torch.compile raises whatever its back ends raise
-            self._say(f"torch.compile failed for policy {name} ({type(error).__name__}); going on without it")
-            self._compiled = False
-            for other in self._served.values():
-                other.call = other.module.step  # type: ignore[assignment]
-                other.pads = self.device.prefers_few_shapes
-            return served.call(*inputs)
+        return held.step(self.device.tensors(observation), self.device.tensor(legal), memory)
 
     def _count(self, rows: int, seconds: float) -> None:
         counters = self.counters
         counters.forwards += 1
         counters.rows += rows
         counters.forward_seconds += seconds
-        counters.batch_sizes[rows] = counters.batch_sizes.get(rows, 0) + 1
 
 
 def _reset(memory: Tensor, fresh: Tensor) -> Tensor:
-    return memory * (~fresh).view(-1, *[1] * (memory.dim() - 1))
+    """`memory`, with zeros where `fresh: bool[k]`, whatever was there."""
+    return memory.masked_fill(fresh.view(-1, *[1] * (memory.dim() - 1)), 0)
 
 
 def _pad(array: Array, rows: int) -> Array:
-    padded = np.zeros((rows, *array.shape[1:]), array.dtype)
-    padded[: len(array)] = array
-    return padded
+    return np.concatenate([array, np.zeros((rows, *array.shape[1:]), array.dtype)])
+
+
+def _check_rows(policy: str, good: NDArray[np.bool_]) -> None:
+    if not good.all():
+        bad = np.flatnonzero(~good)
+        shown = ", ".join(map(str, bad[:8])) + (", ..." if len(bad) > 8 else "")
+        raise RunError(
+            f"policy {policy}: its network answers with numbers that are not finite in {len(bad)} of {len(good)} rows "
+            f"({shown}); look at what it was given, and at its weights"
+        )
+
+
+def _check_weights(policy: str, weights: Mapping[str, Tensor]) -> None:
+    for name, tensor in weights.items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise InputError(f"policy {policy}: weights {name} are not finite")

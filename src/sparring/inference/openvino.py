@@ -25,7 +25,9 @@ def installed() -> bool:
 
 
 class OpenVinoStep:
-    """`module.step` for a policy without memory, to be called as `step` is; `refresh` after its weights changed."""
+    """The `Step` of a policy without memory."""
+
+    few_shapes = False  # it pads by itself
 
     def __init__(self, module: nn.Module, spec: GameSpec) -> None:
         import openvino  # an extra, and slow to import
@@ -53,7 +55,7 @@ class OpenVinoStep:
         self._request = self._core.compile_model(self._model, "CPU", options).create_infer_request()
 
     def __call__(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
-        """Answers k rows."""
+        """See `Step`."""
         rows = len(legal)
         inputs = [_padded(tensor).numpy() for tensor in (*(observation[name] for name in self._fields), legal)]
         answers = self._request.infer(inputs)

@@ -16,7 +16,9 @@ from sparring.policy import Memory, Output
 
 
 class Int8Step:
-    """`module.step` in int8, to be called as `step` is; `refresh` after the module's weights changed."""
+    """The `Step` of a policy in int8."""
+
+    few_shapes = False
 
     def __init__(self, module: nn.Module) -> None:
         self._module = module
@@ -32,6 +34,6 @@ class Int8Step:
             )
 
     def __call__(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
-        """Answers k rows."""
+        """See `Step`."""
         output: Output = self._rounded.step(observation, legal, memory)
         return output

@@ -78,7 +78,6 @@ def _play(
         seats = dict(zip(names, players, strict=True))
         gather(arena, plan.batch_size, plan.batch_seconds)
         with Interrupts() as interrupts, ProgressLine("self-play", total=plan.matches, done=store.matches) as bar:
-            per_second = bar.per_second
             played = play_into_store(
                 store,
                 arena,
@@ -87,7 +86,9 @@ def _play(
                 shard=plan.shard,
                 keep_policy=all(entrant.is_network or entrant.server for entrant in seating.entrants),
                 stop=lambda: interrupts.asked,
-                progress=lambda done: bar.update(done, f"{done:,} matches  {per_second(done):.1f} matches/s"),
+                progress=lambda done: bar.update(
+                    done, f"{done:,} of {plan.matches:,} matches  {bar.per_second:.1f} matches/s"
+                ),
             )
         summary = _summary(played, seats, seconds=monotonic() - started, stored=store.matches)
     write_file(store.path / "summary.json", (json.dumps(summary, indent=2) + "\n").encode())

@@ -1,74 +1,135 @@
-"""The progress line of long work: how far, how fast, where the time goes, how long still."""
+"""The progress of long work: how far, how fast, how long still; and a word when something keeps people waiting."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Timer
 from time import monotonic
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
-from sparring.core.rows import nested
 from sparring.core.text import printable_lines
 
-_PLAIN_SECONDS = 10.0
+PLAIN_SECONDS = 10.0
+"""Where nothing can be redrawn: at least so long between two lines."""
+PATIENCE = 2.0
+"""Seconds after which people wonder whether anything happens."""
+_BAR_WIDTH = 30
+
+
+class Pace:
+    """How fast work goes that has `done` of `total` behind it."""
+
+    def __init__(self, total: float, done: float = 0.0) -> None:
+        self.total = total
+        self.done = done
+        self.started = monotonic()
+        self._done_at_start = done
+
+    @property
+    def share(self) -> float:
+        """How much is done, from 0 to 1."""
+        return min(1.0, self.done / self.total)
+
+    @property
+    def per_second(self) -> float:
+        """What has been done a second since the start."""
+        return (self.done - self._done_at_start) / max(monotonic() - self.started, 1e-9)
+
+    @property
+    def left(self) -> str:
+        """The time left at this pace, as people write it."""
+        if self.done >= self.total:
+            return duration(0)
+        return duration((self.total - self.done) / self.per_second) if self.per_second > 0 else "?"
 
 
 class ProgressLine:
-    """A live bar on a terminal; elsewhere a plain line every ten seconds."""
+    """A live bar with a line of details below it, gone in the end; elsewhere a plain line every ten seconds."""
 
     def __init__(self, title: str, *, total: float, done: float = 0.0) -> None:
         self._console = Console(stderr=True)
-        self._live = self._console.is_terminal
         self._title = title
-        self._total = total
-        self._started = monotonic()
-        self._done_at_start = done
-        self._last_plain = 0.0
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.percentage:3.0f}%"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[detail]}"),
-            console=self._console,
-            disable=not self._live,
-        )
-        self._task = self._bar.add_task(title, total=total, completed=int(done), detail="")
+        self._pace = Pace(total, done)
+        self._detail = ""
+        self._last_plain = self._pace.started
+        self._live = live_display(self._console, self._render, transient=True)
 
     def __enter__(self) -> "ProgressLine":
-        self._bar.start()
+        if self._live is not None:
+            self._live.start(refresh=True)
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self._bar.stop()
+        if self._live is not None:
+            self._live.stop()
 
     def update(self, done: float, detail: str) -> None:
         """Shows that `done` of the total is finished."""
-        done = min(done, self._total)
-        self._bar.update(self._task, completed=done, detail=detail)
+        self._pace.done, self._detail = done, detail
         now = monotonic()
-        if not self._live and (now - self._last_plain >= _PLAIN_SECONDS or done >= self._total):
+        if self._live is None and (now - self._last_plain >= PLAIN_SECONDS or done >= self._pace.total):
             self._last_plain = now
-            per_second = self.per_second(done)
-            left = (self._total - done) / per_second if per_second > 0 else 0.0
-            share = 100 * done / self._total
-            print(f"{self._title} {share:3.0f}%  {left:.0f} s left  {detail}", file=sys.stderr, flush=True)
+            text = f"{self._title} {self._pace.share:4.0%}  {self._pace.left} left  {detail}"
+            print(printable_lines(text), file=sys.stderr, flush=True)
 
-    def per_second(self, done: float) -> float:
+    @property
+    def per_second(self) -> float:
         """What has been done a second since the line began."""
-        return (done - self._done_at_start) / max(monotonic() - self._started, 1e-9)
+        return self._pace.per_second
 
     def say(self, text: str) -> None:
         """A line of its own, above the bar."""
         self._console.print(printable_lines(text), highlight=False, markup=False, soft_wrap=True)
 
+    def _render(self) -> RenderableType:
+        return Group(bar(self._title, self._pace), Text(printable_lines(self._detail), style="dim"))
 
-def training_text(metrics: Mapping[str, float]) -> str:
-    """What the progress line says of an update: its speed, and each stage's share of the time."""
-    groups = nested(metrics)
-    play, stages = groups["play"], groups["time"].items()
-    return (
-        f"{play['matches_per_second']:,.0f} matches/s  {play['decisions_per_second']:,.0f} decisions/s  "
-        f"batch {play['mean_batch']:.0f}  "
-        + " ".join(f"{stage} {100 * share:.0f}%" for stage, share in stages if share >= 0.005)
+
+def bar(title: str, pace: Pace, note: str = "") -> Table:
+    """A row that fits 80 columns: what is done, how far it is, how long it still takes, and a `note`."""
+    row = Table.grid(padding=(0, 2, 0, 0))
+    for _ in range(5):
+        row.add_column(no_wrap=True)
+    drawn = ProgressBar(total=1.0, completed=pace.share, width=_BAR_WIDTH)
+    row.add_row(title, drawn, f"{pace.share:4.0%}", f"{pace.left} left", note)
+    return row
+
+
+def live_display(console: Console, render: Callable[[], RenderableType], *, transient: bool = False) -> Live | None:
+    """What `render` returns, redrawn in place a few times a second; None where nothing can be redrawn.
+
+    What is `transient` is wiped out in the end.
+    """
+    if not console.is_terminal or console.is_dumb_terminal:
+        return None
+    return Live(
+        get_renderable=render,
+        console=console,
+        refresh_per_second=4,
+        transient=transient,
+        redirect_stdout=sys.stdout.isatty(),  # what goes into a file or a pipe stays there
     )
+
+
+def duration(seconds: float) -> str:
+    """`0:42`, `12:05` or `3:07:00`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+@contextmanager
+def announced(text: str, say: Callable[[str], None]) -> Iterator[None]:
+    """Says `text` if the block is not over in two seconds."""
+    timer = Timer(PATIENCE, say, [text])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -1,10 +1,13 @@
 """Results as tables for people and as plain data for programs."""
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from sparring.core import Game, Score, player_names, shipped_weights
 
@@ -30,13 +33,25 @@ def score_json(score: Score) -> dict[str, Any]:
 
 def games_table(games: Sequence[Game]) -> Table:
     """What is installed: one line a game."""
-    table = Table("game", "what it is", "players", "presets", "trained agents")
+    table = Table("game", "what there is", show_lines=True)
     for game in games:
-        presets = sorted(path.stem for path in game.presets.glob("*.yaml"))
-        agents = shipped_weights(game.name)
-        table.add_row(
-            game.name, game.summary, ", ".join(player_names(game)), "\n".join(presets), "\n".join(agents) or "-"
-        )
+        names = {
+            "players": player_names(game),
+            "presets": sorted(path.stem for path in game.presets.glob("*.yaml")),
+            "trained agents": shipped_weights(game.name),
+        }
+        known = [f"{kind}: {', '.join(found)}" for kind, found in names.items() if found]
+        table.add_row(game.name, "\n".join([game.summary, *known]))
+    return table
+
+
+def presets_table(presets: Mapping[str, Path]) -> Table:
+    """One row a preset, with what the comment at its top says."""
+    table = Table("preset", "what it trains", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.columns[0].no_wrap = True
+    for name, path in presets.items():
+        lines = takewhile(lambda line: line.startswith("#"), path.read_text().splitlines())
+        table.add_row(name, Text(" ".join(line.lstrip("# ") for line in lines)))
     return table
 
 
@@ -59,7 +74,8 @@ def bench_table(ways: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def status_table(address: str, report: "Report") -> Group:
     """How a policy server is: one line a model."""
-    table = Table("model", "version", "clients", "slots", "requests", "mean batch", "queue", "p50", "p95", "p99 ms")
+    names = ("model", "version", "clients", "slots", "requests", "batch", "queue", "p50/p95/p99 ms")
+    table = Table(*names, box=None, padding=(0, 1), pad_edge=False)
     for name, values in report.models.items():
         table.add_row(
             name,
@@ -69,9 +85,13 @@ def status_table(address: str, report: "Report") -> Group:
             f"{values.requests:,}",
             f"{values.mean_batch:.1f}",
             str(values.queue),
-            *(f"{1000 * seconds:.1f}" for seconds in (values.p50, values.p95, values.p99)),
+            "/".join(_milliseconds(seconds) for seconds in (values.p50, values.p95, values.p99)),
         )
     return Group(f"{address}: up {report.uptime:,.0f} s, {report.requests_per_second:,.0f} requests/s", table)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:.1f}" if seconds < 0.1 else f"{1000 * seconds:.0f}"
 
 
 _LADDER_FAULTS = (
@@ -85,11 +105,11 @@ _LADDER_FAULTS = (
 )
 
 
-def ladder_table(summary: Mapping[str, Any]) -> Table:
+def ladder_table(summary: Mapping[str, Any]) -> Group:
     """What came of matches on live servers: one line an opponent, faults and speed below."""
     low, high = summary["interval"]
-    title = f"{summary['username']} ({summary['model']}) at {summary['format']}: {summary['matches']} matches"
-    table = Table("opponent", "wins", "draws", "losses", title=title, title_justify="left")
+    about = f"{summary['username']} ({summary['model']}) at {summary['format']}: {summary['matches']} matches"
+    table = Table("opponent", "wins", "draws", "losses")
     for name, counts in summary["opponents"].items():
         table.add_row(name, *map(str, counts.values()))
     table.add_section()
@@ -97,12 +117,11 @@ def ladder_table(summary: Mapping[str, Any]) -> Table:
     known = [str(rating) for rating in summary["ratings"].values() if rating is not None]
     rating = f", rating {' and '.join(known)}" if known else ""
     answer = summary["answer_ms"]
-    lines = (
+    return Group(
+        about,
+        table,
         f"win rate {summary['win_rate']:.1%}, 95% interval {low:.1%} - {high:.1%}{rating}",
         ", ".join(f"{key.replace('_', ' ')} {summary[key]}" for key in _LADDER_FAULTS),
         f"answers p50 {answer['p50']:.0f} ms, p99 {answer['p99']:.0f} ms, mean batch {summary['mean_batch']:.1f}, "
         f"{summary['matches_per_hour']:,.0f} matches/hour",
     )
-    table.caption = "\n".join(lines)
-    table.caption_justify = "left"
-    return table

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing.reduction import DupFd
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,16 +55,15 @@ class Block:
     """A piece of memory that is handed to worker processes as they are started."""
 
     def __init__(self, size: int) -> None:
+        free = _free_memory()
+        if free is not None and size > free:  # the system would promise it, and kill somebody later
+            raise InputError(
+                f"workers would share {size / 2**20:,.0f} MiB of memory, of which {free / 2**20:,.0f} MiB are free; "
+                "lower the number of matches"
+            )
         self.size = size
         self._file = _nameless_file()
-        try:
-            os.posix_fallocate(self._file, 0, size)  # all of it now: memory that runs out later would be a crash
-        except OSError as error:
-            os.close(self._file)
-            raise InputError(
-                f"{size / 2**20:,.0f} MiB of memory to share with workers cannot be had ({error.strerror}); "
-                "lower the number of matches"
-            ) from error
+        os.ftruncate(self._file, size)
         self.memory = mmap.mmap(self._file, size)
 
     def __getstate__(self) -> tuple[int, Any]:
@@ -88,6 +88,17 @@ def _nameless_file() -> int:
         return os.memfd_create("sparring")
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
+
+
+def _free_memory() -> int | None:
+    """Bytes that programs can still have, where the system says."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    return None
 
 
 class Slabs:

@@ -133,15 +133,18 @@ class WorkerArena:
         self._starts = 0
         self._failed_starts = 0
         self._last_failure = ""
+        self._early: list[tuple[int, int, int]] = []
+        """Posts that `start` has read."""
         numbers = sorted({group.worker for group in self._groups})
         self._workers = {
             number: self._start(number, delay=_STAGGER_SECONDS * place) for place, number in enumerate(numbers)
         }
 
     def start(self) -> None:
-        """Blocks until every worker has said something; `wait` would do the rest by itself."""
+        """Blocks until every worker has said something, and raises what `wait` would raise if that is bad news."""
         for worker in self._workers.values():
             wait([worker.line, worker.process.sentinel])
+            self._early += self._read(worker)
 
     def gather(self, rows: int, seconds: float) -> None:
         """See `sparring.core.Gathering`; workers whose rows are in stand idle meanwhile."""
@@ -149,10 +152,10 @@ class WorkerArena:
 
     def wait(self) -> tuple[Decisions, Results]:
         """Rows and results of every group that is ready; blocks until there are some."""
+        news, self._early = _News(self._early), []
         for group, phase in enumerate(self._phase):
-            if phase is Phase.ANSWERED:
+            if phase is Phase.ANSWERED and not news:
                 self._send(group)
-        news = _News()
         deadline = float("inf")
         while not self._enough(news, deadline):
             timeout = min(1.0, deadline - monotonic())
@@ -237,7 +240,12 @@ class WorkerArena:
             name=f"sparring worker {number}",
             daemon=True,
         )
-        process.start()
+        # Ctrl-C is for the parent alone, from the first moment of the process
+        usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, usual)
         theirs.close()
         for group in mine:
             self._phase[group] = Phase.STEPPING
@@ -374,8 +382,10 @@ def play_groups(
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the parent is done, or gone
     except Exception as error:
-        text = str(error) if isinstance(error, IllegalAction | InputError) else traceback.format_exc()
-        line.send_bytes(msgspec.msgpack.encode((type(error).__name__, text)))
+        kind = next((kind for kind in (IllegalAction, InputError) if isinstance(error, kind)), Exception)
+        text = traceback.format_exc() if kind is Exception else str(error)
+        with suppress(OSError):  # the parent may have heard enough from another worker
+            line.send_bytes(msgspec.msgpack.encode((kind.__name__, text)))
         raise SystemExit(1) from None
     finally:
         for arena in arenas.values():

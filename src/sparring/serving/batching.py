@@ -8,7 +8,11 @@ as long as requests keep coming at less than half a forward's distance, and neve
 from collections import deque
 from dataclasses import dataclass
 
-from sparring.serving.protocol import Ask, AskedRows
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.inference.engine import Asked
+from sparring.serving.protocol import Ask
 from sparring.serving.sessions import Session
 
 
@@ -18,7 +22,9 @@ class Request:
 
     session: Session
     ask: Ask
-    rows: AskedRows
+    rows: Asked
+    ended: NDArray[np.int32]
+    """`int32[e]` the client's slots whose match has ended."""
     arrived: float
 
 

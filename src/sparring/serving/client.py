@@ -26,6 +26,7 @@ from sparring.serving.protocol import (
     FromClient,
     FromServer,
     Hello,
+    ProtocolError,
     Refused,
     Reload,
     Reloaded,
@@ -128,15 +129,9 @@ class RemotePlayer:
         """One request for all rows (several if they are more than the server takes at once)."""
         if len(decisions) <= self._most_rows:
             return self.collect(self.submit(decisions))
-        cuts = range(0, len(decisions), self._most_rows)
-        pieces = [np.arange(at, min(at + self._most_rows, len(decisions))) for at in cuts]
+        pieces = [slice(at, at + self._most_rows) for at in range(0, len(decisions), self._most_rows)]
         parts = [self.collect(self.submit(decisions.take(rows))) for rows in pieces]
-        return Answers(
-            action=np.concatenate([part.action for part in parts]),
-            log_prob=np.concatenate([part.log_prob for part in parts if part.log_prob is not None]),
-            value=np.concatenate([part.value for part in parts if part.value is not None]),
-            policy=np.concatenate([p.policy for p in parts if p.policy is not None]) if self._keep_policy else None,
-        )
+        return Answers.join(parts)
 
     def submit(self, decisions: Decisions) -> int:
         """Sends rows without waiting; `collect` takes the number returned. At most `in_flight` may be out."""
@@ -217,14 +212,22 @@ class RemotePlayer:
         )
         self._line.send([encode(header), *asked.frames])
 
+    def _number(self, sequence: int) -> int | None:
+        """The number of the open request that has `sequence` in this session."""
+        return next((number for number, asked in self._pending.items() if asked.sequence == sequence), None)
+
     def _take(self, header: FromServer, frames: list[bytes]) -> None:
         match header:
             case Answer() if header.session == self._session:
-                numbers = [number for number, asked in self._pending.items() if asked.sequence == header.sequence]
-                if not numbers:
+                number = self._number(header.sequence)
+                if number is None:
                     return  # a second answer to a repeated request
-                asked = self._pending.pop(numbers[0])
-                self._answered[numbers[0]] = self._layout.read_answer(frames, asked.rows, policy=asked.policy)
+                asked = self._pending.pop(number)
+                try:
+                    answers = self._layout.read_answer(frames, asked.rows, policy=asked.policy)
+                except ProtocolError as error:
+                    raise RunError(f"policy server {self._line.address}: {error}") from error
+                self._answered[number] = answers
                 self.version = header.version
                 self.counters.lost += header.lost
                 self._waited = monotonic() - asked.sent
@@ -237,6 +240,9 @@ class RemotePlayer:
                 for asked in self._pending.values():
                     self._send(asked)
             case Refused():
+                number = None if header.sequence is None else self._number(header.sequence)
+                if number is not None:
+                    del self._pending[number]
                 raise RunError(f"policy server {self._line.address} refused a request: {header.reason}")
             case _:
                 pass  # a probe, or an answer to a session that is over
@@ -253,8 +259,12 @@ class _Line:
         self._socket.setsockopt(zmq.ROUTING_ID, b"\x01" + secrets.token_bytes(16))
         self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
         self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
+        self._socket.setsockopt(zmq.RCVHWM, 0)
+        # pings come from ZMQ's own thread: a client that thinks is alive, one whose machine is gone is not
         self._socket.setsockopt(zmq.HEARTBEAT_IVL, 2000)
         self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 6000)
+        self._socket.setsockopt(zmq.HEARTBEAT_TTL, 6000)
+        self._socket.setsockopt(zmq.TCP_MAXRT, 10_000)
         if key is not None:
             secure_client(self._socket, key)
         try:
@@ -277,7 +287,10 @@ class _Line:
         if not self._socket.poll(int(1000 * seconds)):
             return None
         header, *frames = self._socket.recv_multipart()
-        return read_server(header), frames
+        try:
+            return read_server(header), frames
+        except ProtocolError as error:
+            raise RunError(f"{self.address} does not speak as a policy server does: {error}") from error
 
     def call(self, request: FromClient, kind: type[H]) -> H:
         """Sends `request` until an answer of `kind` comes."""

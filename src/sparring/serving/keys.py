@@ -7,6 +7,8 @@ nobody who has no client key.
 
 import ipaddress
 import os
+import shlex
+import struct
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -14,9 +16,10 @@ from typing import TypeVar
 import msgspec
 import zmq
 from zmq.auth.thread import ThreadAuthenticator
+from zmq.utils import z85
 
 from sparring.core import InputError
-from sparring.core.files import cannot_write, lock_folder, sweep, sync_folder, write_file
+from sparring.core.files import cannot_write, lock_folder, sweep, write_file
 
 
 class ServerKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="server"):
@@ -62,7 +65,6 @@ def make_keys(folder: Path) -> tuple[Path, Path]:
         for path, key in ((waiting, client), (server_path, server)):
             write_file(path, msgspec.json.format(msgspec.json.encode(key)) + b"\n", mode=0o600)
         waiting.rename(client_path)
-        sync_folder(folder)
     except OSError as error:
         raise cannot_write(folder, error) from error
     finally:
@@ -121,9 +123,28 @@ class _Listed:
 
 
 def _read(path: Path, kind: type[K]) -> K:
+    what = f"{kind.__name__.removesuffix('Key').lower()} key"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if mode & 0o077:
+                raise InputError(f"{path}: other users can read it; run: chmod 600 {shlex.quote(str(path))}")
+            key: K = msgspec.json.decode(file.read(), type=kind)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except msgspec.DecodeError as error:
-        raise InputError(f"{path}: not a {kind.__name__.removesuffix('Key').lower()} key: {error}") from error
+    except ValueError as error:  # malformed JSON, text that is not UTF-8, a null byte in the path
+        raise InputError(f"{path}: not a {what}: {error}") from error
+    if not all(map(_is_code, _codes(key))):
+        raise InputError(f"{path}: not a {what}: a key in it is not 40 letters of Z85")
+    return key
+
+
+def _codes(key: ServerKey | ClientKey) -> list[str]:
+    return [key.public, key.secret, *(key.clients if isinstance(key, ServerKey) else [key.server])]
+
+
+def _is_code(text: str) -> bool:
+    try:
+        return len(text) == 40 and len(z85.decode(text)) == 32
+    except (ValueError, KeyError, struct.error):
+        return False

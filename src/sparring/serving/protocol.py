@@ -1,4 +1,4 @@
-"""The policy server's wire format, version 2: a small msgpack header, then raw arrays. No pickle.
+"""The policy server's wire format, version 3: a small msgpack header, then raw arrays. No pickle.
 
 A message is a ZMQ multipart: frame 0 is one of the headers below, tagged by `type`; the frames after it are arrays one
 behind the other, little-endian and C-ordered, whose dtypes and shapes follow from the game spec exchanged at hello.
@@ -6,7 +6,7 @@ Frames are few because each costs both sides as much as many rows.
 docs/policy-server.md is the same in prose.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 
 from sparring.core import Answers, Array, Decisions, GameSpec
 from sparring.core.episodes import pack_mask, unpack_mask
+from sparring.inference.engine import Asked
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raised with every change that an older client or server would misread."""
+HEADER_BYTES = 1 << 16
+"""Most bytes of a header."""
 
 Count = Annotated[int, Meta(ge=0, le=2**62)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -85,8 +88,6 @@ class Welcome(_Header, frozen=True, tag="welcome"):
     version: int
     rows: int
     """Most rows a request may have."""
-    memory: bool
-    """Whether the model carries memory."""
 
 
 class Answer(_Header, frozen=True, tag="answer"):
@@ -175,6 +176,8 @@ def encode(header: FromClient | FromServer) -> bytes:
 
 def read_client(frame: bytes) -> FromClient:
     """A header that a client sent; raises `ProtocolError`."""
+    if len(frame) > HEADER_BYTES:
+        raise ProtocolError(f"a header of {len(frame)} bytes; {HEADER_BYTES} are allowed")
     try:
         header: FromClient = _decode_client(frame)
     except (msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError) as error:
@@ -200,7 +203,8 @@ class RowLayout:
         self._fields = [(name, np.dtype(f.dtype), f.shape, f.nbytes) for name, f in spec.observation.items()]
         self._seating_bytes = 9 + self.mask_bytes
         self._field_bytes = sum(size for *_, size in self._fields)
-        self.row_bytes = self._seating_bytes + self._field_bytes
+        self.row_bytes = max(self._seating_bytes + self._field_bytes, 12 + 4 * spec.actions)
+        """Most bytes a row takes in a request or an answer."""
 
     def write_ask(self, decisions: Decisions, uniform: NDArray[np.float32], ended: NDArray[np.int32]) -> list[bytes]:
         """The frames of a request, copied out of the arena's buffers."""
@@ -212,8 +216,11 @@ class RowLayout:
             b"".join([observation[name].tobytes() for name, *_ in self._fields]),
         ]
 
-    def read_ask(self, frames: Sequence[bytes], rows: int, slots: int) -> "AskedRows":
-        """The arrays of a request of a client with `slots` slots; raises `ProtocolError` at the first bad one."""
+    def read_ask(self, frames: Sequence[bytes], rows: int, slots: int) -> tuple[Asked, NDArray[np.int32]]:
+        """The rows of a request of a client with `slots` slots, and `int32[e]` the slots whose match has ended.
+
+        The arrays are views into the frames. Raises `ProtocolError` at the first bad one.
+        """
         if len(frames) != 2:
             raise ProtocolError(f"a request has 2 frames of arrays, not {len(frames)}")
         seating, fields = frames
@@ -242,11 +249,15 @@ class RowLayout:
         observation: dict[str, Array] = {}
         at = 0
         for name, dtype, shape, size in self._fields:
-            observation[name] = np.frombuffer(fields, dtype, rows * size // dtype.itemsize, at).reshape(rows, *shape)
+            flat = np.frombuffer(fields, dtype, rows * size // dtype.itemsize, at)
+            if dtype.kind == "f" and not np.isfinite(flat).all():
+                raise ProtocolError(f"observation {name}: holds numbers that are not finite")
+            if dtype.kind == "b" and flat.view(np.uint8).max(initial=0) > 1:
+                raise ProtocolError(f"observation {name}: must be 0 or 1")
+            observation[name] = flat.reshape(rows, *shape)
             at += rows * size
-        return AskedRows(
-            ended=ended, slot=slot, first=first.view(np.bool_), uniform=uniform, legal=legal, observation=observation
-        )
+        asked = Asked(slot=slot, first=first.view(np.bool_), uniform=uniform, legal=legal, observation=observation)
+        return asked, ended
 
     def read_answer(self, frames: Sequence[bytes], rows: int, *, policy: bool) -> Answers:
         """The arrays of an answer; raises `ProtocolError` if they have the wrong size."""
@@ -262,21 +273,9 @@ class RowLayout:
         )
 
 
-class AskedRows(msgspec.Struct, frozen=True, kw_only=True):
-    """The arrays of one request, views into its frames."""
-
-    ended: NDArray[np.int32]
-    slot: NDArray[np.int32]
-    first: NDArray[np.bool_]
-    uniform: NDArray[np.float32]
-    legal: NDArray[np.bool_]
-    observation: Mapping[str, Array]
-
-
-def write_answer(answers: Answers, rows: slice, *, policy: bool) -> bytes:
-    """The frame of the answer to `rows` of a batch."""
-    parts = (answers.action, answers.log_prob, answers.value, answers.policy if policy else None)
-    return b"".join([part[rows].tobytes() for part in parts if part is not None])
+def write_answer(answers: Answers, *, policy: bool) -> bytes:
+    """The frame of the answers to one request."""
+    return b"".join([array.tobytes() for name, array in answers.columns().items() if policy or name != "policy"])
 
 
 def misfit(served: GameSpec, asked: GameSpec) -> str | None:

@@ -2,14 +2,17 @@
 
 One thread receives, runs forward passes and sends; while a forward runs, requests pile up in ZMQ's own thread
 and make the next batch. Checkpoints are read in a thread beside it and swapped in between two forwards.
+
+No message ends the server: what cannot be handled is refused and counted. ZMQ's options serve the same end. With a
+finite receive high-water mark libzmq 4.3.5 aborts the process when a peer floods it, pings it and resets; with
+heartbeats of the server's own it does so even without the ping. So there are neither: clients ping the server, and
+`connections` bounds what is not read yet.
 """
 
 import math
 import secrets
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
 from select import select
-from threading import Thread
 from time import monotonic
 
 import msgspec
@@ -18,6 +21,7 @@ import zmq
 from sparring.core import GameSpec, InputError
 from sparring.inference.device import Device
 from sparring.serving.batching import Request
+from sparring.serving.connections import Connections, most_connections
 from sparring.serving.keys import ServerKey, check_bind, secure_server
 from sparring.serving.models import ModelSource
 from sparring.serving.protocol import (
@@ -30,7 +34,6 @@ from sparring.serving.protocol import (
     ProtocolError,
     Refused,
     Reload,
-    Reloaded,
     Report,
     Status,
     Unknown,
@@ -38,9 +41,10 @@ from sparring.serving.protocol import (
     encode,
     read_client,
 )
+from sparring.serving.reloading import Reloads
 from sparring.serving.served import ServedModel
 from sparring.serving.sessions import Session
-from sparring.serving.statistics import Rate
+from sparring.serving.statistics import Notices, Rate
 
 _TICK = 1.0
 """Seconds between two rounds of housekeeping."""
@@ -48,6 +52,16 @@ _PROBE_AFTER = 2.0
 """Seconds of silence after which the server looks whether a client's connection still stands."""
 _MESSAGES_AT_ONCE = 512
 """Messages read before the next forward pass, so that a flood cannot keep the server from answering."""
+_REFUSALS = 1000
+"""Messages of one client that are refused between two rounds of housekeeping; the rest is thrown away unread."""
+_FRAMES = 3
+"""Most frames of a message, after the client's own."""
+_MESSAGE_BYTES = 8 << 20
+"""Most bytes of a frame: rows of requests are limited so that they fit."""
+_IDLE = 10.0
+"""Seconds of silence after which a client makes place for a new one, if the server is full."""
+_REPORT_AGE = 0.05
+"""Seconds for which a report is not made again."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,6 +78,11 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     in_flight: int = 16
     """Most unanswered requests of one client."""
     clients: int = 1024
+    """Most clients; a new one takes the place of one that is idle."""
+    stored: int = 64 << 20
+    """Most bytes of answers kept in case they are asked for again."""
+    growth: int = 128 << 20
+    """Bytes by which the process may grow before the busiest connection is cut; see `connections`."""
     silence: float = 30.0
     """Seconds after which a client whose connection is gone loses its memory."""
     watch: bool = False
@@ -100,29 +119,35 @@ class PolicyServer:
         self._sessions: dict[bytes, tuple[ServedModel, Session]] = {}
         self._started = monotonic()
         self._refused = 0
+        self._refusals: dict[bytes, int] = {}
+        self._notices = Notices(say)
         self._rate = Rate()
-        self._reloading: dict[str, list[bytes]] = {}
-        self._reloaded: SimpleQueue[tuple[ServedModel, Callable[[], int]]] = SimpleQueue()
+        self._stored = 0
+        self._last_report: tuple[float, bytes] = (-_REPORT_AGE, b"")
+        self._reloads = Reloads(say)
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
         self._authenticator = secure_server(self._socket, key) if key is not None else None
+        most = most_connections(2 * settings.clients)
+        self._connections = Connections(self._socket, most=most, growth=settings.growth, say=say)
         self._open(host, port)
 
     def _open(self, host: str, port: int) -> None:
         socket = self._socket
-        largest = max(model.layout.row_bytes for model in self.models.values()) * self._settings.rows
-        socket.setsockopt(zmq.MAXMSGSIZE, largest + 65536)
+        socket.setsockopt(zmq.MAXMSGSIZE, _MESSAGE_BYTES + 65536)
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
         socket.setsockopt(zmq.LINGER, 200)
-        socket.setsockopt(zmq.HEARTBEAT_IVL, 2000)
-        socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 6000)
-        socket.setsockopt(zmq.RCVHWM, 4 * self._settings.in_flight)
+        socket.setsockopt(zmq.RCVHWM, 0)
+        socket.setsockopt(zmq.SNDHWM, 2 * self._settings.in_flight)
+        socket.setsockopt(zmq.HANDSHAKE_IVL, 10_000)
+        socket.setsockopt(zmq.TCP_MAXRT, 10_000)
         try:
             socket.bind(f"tcp://{host}:{port or '*'}")
         except zmq.ZMQError as error:
             self.close()
             raise InputError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+        self._connections.start(int(self.address.rsplit(":", 1)[1]))
 
     @property
     def address(self) -> str:
@@ -134,11 +159,12 @@ class PolicyServer:
         handle = int(self._socket.fd)
         next_tick = monotonic()
         while not stopping():
-            self._receive()
             now = monotonic()
             if now >= next_tick:
                 self._housekeeping(now)
                 next_tick = now + _TICK
+            more = self._receive()
+            now = monotonic()
             waiting = sorted((m for m in self.models.values() if len(m.batcher)), key=lambda m: m.batcher.oldest)
             patience = 0.2
             for model in waiting:
@@ -146,11 +172,13 @@ class PolicyServer:
                 if patience == 0.0:
                     self._answer(model)
                     break
-            if patience > 0.0:
+            if patience > 0.0 and not more:  # the handle says nothing of what has come before and was not read
                 select([handle], [], [], patience)
 
     def close(self) -> None:
         """Leaves the port; may be called twice."""
+        if not self._socket.closed:
+            self._connections.close()
         self._socket.close()
         if self._authenticator is not None:
             self._authenticator.stop()
@@ -167,21 +195,27 @@ class PolicyServer:
             models={name: model.report() for name, model in self.models.items()},
         )
 
-    def _receive(self) -> None:
-        """Reads whatever has come."""
+    def _receive(self) -> bool:
+        """Reads what has come; true if there may be more."""
         for _ in range(_MESSAGES_AT_ONCE):
             try:
                 client, *frames = self._socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
-                return
+                return False
+            if self._refusals.get(client, 0) >= _REFUSALS:
+                self._refused += 1
+                continue
             try:
                 self._handle(client, frames)
             except ProtocolError as error:
                 self._refuse(client, str(error))
+            except Exception as error:  # a fault of ours must not end the server for everybody
+                self._refuse(client, f"this message cannot be handled: {type(error).__name__}: {error}")
+        return True
 
     def _handle(self, client: bytes, frames: list[bytes]) -> None:
-        if not frames:
-            raise ProtocolError("an empty message")
+        if not 1 <= len(frames) <= _FRAMES:
+            raise ProtocolError(f"a message has 1 to {_FRAMES} frames, not {len(frames)}")
         header = read_client(frames[0])
         known = self._sessions.get(client)
         if known is not None:
@@ -198,17 +232,22 @@ class PolicyServer:
                 if known is not None and known[1].number == header.session:
                     self._forget(*known)
             case Status():
-                self._tell(client, self.report())
+                self._send(client, [self._fresh_report()])
             case Reload():
-                self._reload(client, header.model)
+                self._reloads.ask(self._model(header.model), client)
+
+    def _fresh_report(self) -> bytes:
+        """The report as a frame, not older than a moment: asking for it is cheap, making it is not."""
+        now = monotonic()
+        if now - self._last_report[0] >= _REPORT_AGE:
+            self._last_report = now, encode(self.report())
+        return self._last_report[1]
 
     def _hello(self, client: bytes, hello: Hello) -> None:
         limits = self._settings
         if hello.protocol != PROTOCOL:
             return self._refuse(client, f"protocol {hello.protocol}: this server speaks {PROTOCOL}")
-        if hello.model not in self.models:
-            return self._refuse(client, f"no model {hello.model!r}; this server has: {', '.join(self.models)}")
-        model = self.models[hello.model]
+        model = self._model(hello.model)
         try:
             reason = model.refusal(GameSpec.from_json(hello.spec))
         except InputError as error:
@@ -223,7 +262,7 @@ class PolicyServer:
             if known[0] is model and known[1].next_sequence == 0 and known[1].slots == hello.slots:
                 return self._welcome(*known)  # the same hello again
             self._forget(*known)
-        elif len(self._sessions) >= limits.clients:
+        elif len(self._sessions) >= limits.clients and not self._make_place():
             return self._refuse(client, f"this server has {limits.clients} clients and takes no more")
         session = Session(
             client=client,
@@ -236,50 +275,89 @@ class PolicyServer:
         model.sessions[client] = session
         self._welcome(model, session)
 
+    def _model(self, name: str) -> ServedModel:
+        if name not in self.models:
+            raise ProtocolError(f"no model {name!r}; this server has: {', '.join(self.models)}")
+        return self.models[name]
+
+    def _make_place(self) -> bool:
+        """Forgets a client that never asked, or else the longest silent one; false if none is idle."""
+        known = min(self._sessions.values(), key=lambda known: (known[1].next_sequence > 0, known[1].heard))
+        if known[1].next_sequence > 0 and monotonic() - known[1].heard < _IDLE:
+            return False
+        self._forget(*known)
+        return True
+
+    def _most_rows(self, model: ServedModel) -> int:
+        """Rows of a request to `model`, so that neither it nor its answer is larger than a frame may be."""
+        return max(1, min(self._settings.rows, _MESSAGE_BYTES // model.layout.row_bytes))
+
     def _welcome(self, model: ServedModel, session: Session) -> None:
-        rows = self._settings.rows
-        welcome = Welcome(session=session.number, version=model.version, rows=rows, memory=model.has_memory)
-        self._tell(session.client, welcome)
+        self._tell(
+            session.client,
+            Welcome(session=session.number, version=model.version, rows=self._most_rows(model)),
+        )
 
     def _ask(self, model: ServedModel, session: Session, ask: Ask, frames: list[bytes]) -> None:
         if ask.sequence != session.next_sequence:
-            stored = session.answers.get(ask.sequence)
-            if stored is not None:
-                model.counters.repeated += 1
-                self._send(session.client, stored)
-            return  # still waiting for its batch, or out of turn: the client will repeat what is missing
-        if session.waiting >= session.in_flight:
+            return self._ask_again(model, session, ask.sequence)
+        if len(session.open) >= session.in_flight:
             raise ProtocolError(f"more than {session.in_flight} requests in flight")
         session.next_sequence += 1
-        session.waiting += 1
+        session.open.add(ask.sequence)
         model.counters.requests += 1
         try:
-            if ask.rows > self._settings.rows:
-                raise ProtocolError(f"{ask.rows} rows; this server takes {self._settings.rows} at once")
+            if ask.rows > self._most_rows(model):
+                raise ProtocolError(f"{ask.rows} rows; this server takes {self._most_rows(model)} at once")
             if not math.isfinite(ask.temperature) or not math.isfinite(ask.waited):
                 raise ProtocolError("temperature and waited must be finite")
-            rows = model.layout.read_ask(frames, ask.rows, session.slots)
+            rows, ended = model.layout.read_ask(frames, ask.rows, session.slots)
         except ProtocolError as error:
-            self._refused += 1
+            self._note_refusal(str(error))
             self._settle(session, ask.sequence, [encode(Refused(sequence=ask.sequence, reason=str(error)[:500]))])
             return
         if ask.waited > 0:
             model.counters.latency.add(ask.waited)
-        model.batcher.add(Request(session, ask, rows, monotonic()))
+        model.batcher.add(Request(session, ask, rows, ended, monotonic()))
+
+    def _ask_again(self, model: ServedModel, session: Session, sequence: int) -> None:
+        """A request out of turn: answered from what is stored, or left until the client repeats what is missing."""
+        stored = session.answers.get(sequence)
+        if stored is not None:
+            model.counters.repeated += 1
+            self._send(session.client, stored)
+        elif 0 < session.next_sequence - sequence <= session.in_flight and sequence not in session.open:
+            self._forget(model, session)  # its answer was dropped for want of room: it must begin anew
+            self._tell(session.client, Unknown(session=session.number))
 
     def _answer(self, model: ServedModel) -> None:
         """Runs one batch of `model` and sends the answers."""
         start = monotonic()
-        for request, frames in model.answer(model.batcher.take()):
+        batch = model.batcher.take()
+        try:
+            replies = model.answer(batch)
+        except Exception as error:  # a fault of ours: these requests are refused, the server goes on
+            reason = f"this request cannot be answered: {type(error).__name__}: {error}"
+            self._note_refusal(reason)
+            replies = [(one, [encode(Refused(sequence=one.ask.sequence, reason=reason[:500]))]) for one in batch]
+        for request, frames in replies:
             self._settle(request.session, request.ask.sequence, frames)
         model.batcher.ran(monotonic() - start)
 
     def _settle(self, session: Session, sequence: int, frames: list[bytes]) -> None:
+        self._stored -= session.answer_bytes
         session.keep_answer(sequence, frames)
+        self._stored += session.answer_bytes
+        while self._stored > self._settings.stored:
+            largest = max((known[1] for known in self._sessions.values()), key=lambda one: one.answer_bytes)
+            self._stored -= largest.answer_bytes
+            largest.drop_answer()
+            self._stored += largest.answer_bytes
         self._send(session.client, frames)
 
     def _forget(self, model: ServedModel, session: Session) -> None:
         del self._sessions[session.client]
+        self._stored -= session.answer_bytes
         model.forget(session)
 
     def _housekeeping(self, now: float) -> None:
@@ -292,61 +370,21 @@ class PolicyServer:
                     self._forget(model, session)
         if self._settings.watch:
             for model in self.models.values():
-                if model.source.name not in self._reloading and model.source.changed():
-                    self._start_reload(model)
-        self._finish_reloads()
-
-    def _reload(self, client: bytes, name: str) -> None:
-        if name not in self.models:
-            return self._refuse(client, f"no model {name!r}; this server has: {', '.join(self.models)}")
-        if name not in self._reloading:
-            self._start_reload(self.models[name])
-        self._reloading[name].append(client)
-
-    def _start_reload(self, model: ServedModel) -> None:
-        """Reads the checkpoint in a thread of its own; `_finish_reloads` swaps it in."""
-        self._reloading[model.source.name] = []
-
-        def read() -> None:
-            try:
-                weights, version = model.source.read_again()
-            except Exception as error:  # told to whoever asked; the old weights stay
-                failure = error
-
-                def fail() -> int:
-                    raise failure
-
-                self._reloaded.put((model, fail))
-                return
-
-            def swap() -> int:
-                model.engine.swap(model.source.name, weights, version=version)
-                return version
-
-            self._reloaded.put((model, swap))
-
-        Thread(target=read, name=f"reload {model.source.name}", daemon=True).start()
-
-    def _finish_reloads(self) -> None:
-        while True:
-            try:
-                model, swap = self._reloaded.get_nowait()
-            except Empty:
-                return
-            name = model.source.name
-            clients = self._reloading.pop(name)
-            try:
-                reply: FromServer = Reloaded(model=name, version=swap())
-                self._say(f"{name}: version {model.version} now")
-            except Exception as error:  # a checkpoint that cannot be read or does not fit
-                reply = Refused(reason=f"{name} keeps version {model.version}: {error}"[:500])
-                self._say(reply.reason)
+                self._reloads.watch(model)
+        for clients, reply in self._reloads.finish():
             for client in clients:
                 self._tell(client, reply)
+        self._notices.tick(now)
+        self._refusals.clear()
 
     def _refuse(self, client: bytes, reason: str) -> None:
-        self._refused += 1
+        self._refusals[client] = self._refusals.get(client, 0) + 1
+        self._note_refusal(reason)
         self._tell(client, Refused(reason=reason[:500]))
+
+    def _note_refusal(self, reason: str) -> None:
+        self._refused += 1
+        self._notices.add(reason)
 
     def _tell(self, client: bytes, header: FromServer) -> bool:
         return self._send(client, [encode(header)])

@@ -2,15 +2,24 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from socket import SHUT_RDWR, socket
+from threading import Semaphore, Thread, Timer
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import InputError
 from sparring.serving.protocol import Report
+
+_NOTICE_PAUSE = 60.0
+"""Seconds between two lines about refused messages."""
+_SCRAPES = 8
+"""Requests for a page that are answered at the same time; more are turned away."""
+_SCRAPE_SECONDS = 5.0
 
 
 def percentiles(values: Sequence[float] | NDArray[np.float32], *shares: int) -> dict[int, float]:
@@ -67,6 +76,28 @@ class Rate:
         return (after - before) / max(end - start, 1e-9)
 
 
+class Notices:
+    """Tells of refused messages at most once a minute."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._count = 0
+        self._latest = ""
+        self._next = 0.0
+
+    def add(self, reason: str) -> None:
+        """Notes one."""
+        self._count += 1
+        self._latest = reason
+
+    def tick(self, now: float) -> None:
+        """Tells, if there is something new and it is time."""
+        if self._count and now >= self._next:
+            latest = "".join(letter if letter.isprintable() else "?" for letter in self._latest[:200])
+            self._say(f"refused {self._count:,} messages; the latest: {latest}")
+            self._count, self._next = 0, now + _NOTICE_PAUSE
+
+
 _PER_MODEL = {
     "requests": ("sparring_requests_total", "counter", "Requests answered."),
     "rows": ("sparring_rows_total", "counter", "Rows answered."),
@@ -101,6 +132,41 @@ def prometheus_text(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
+class _MetricsServer(ThreadingHTTPServer):
+    """An HTTP server of few threads: who connects and says nothing is cut, who comes when all are busy too."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
+        self._places = Semaphore(_SCRAPES)
+        super().__init__(("127.0.0.1", port), handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Starts a thread for `request`, if there is one."""
+        if not self._places.acquire(blocking=False):
+            return self.shutdown_request(request)
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answers in the thread."""
+        too_late = Timer(_SCRAPE_SECONDS, _cut, (request,))
+        too_late.daemon = True
+        too_late.start()
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            too_late.cancel()
+            self._places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says nothing: who went away in the middle is no news."""
+
+
+def _cut(connection: socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(SHUT_RDWR)
+
+
 def serve_metrics(port: int, text: Callable[[], str]) -> ThreadingHTTPServer:
     """Answers GET /metrics and /health on 127.0.0.1:`port` from a thread of its own, until `shutdown`."""
 
@@ -119,9 +185,9 @@ def serve_metrics(port: int, text: Callable[[], str]) -> ThreadingHTTPServer:
             """Says nothing: a scrape every few seconds is not news."""
 
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    except OSError as error:
-        raise InputError(f"--metrics-port {port}: {error.strerror}") from error
+        server = _MetricsServer(port, Handler)
+    except (OSError, OverflowError) as error:
+        raise InputError(f"--metrics-port {port}: {getattr(error, 'strerror', None) or error}") from error
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     return server
 

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-import yaml
 from msgspec import Meta
 
-from sparring.core import Game, InputError, game_names, load_game
-from sparring.core.settings import apply_overrides, convert
+from sparring.core import Game, InputError, did_you_mean, game_names, load_game
+from sparring.core.settings import apply_overrides, convert, read_settings
 from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
 from sparring.learn.alphazero import AlphaZeroSettings
@@ -31,6 +30,7 @@ class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     every: Count = 10
     """Updates between checkpoints."""
     keep: Count = 3
+    """How many of the newest to keep."""
 
 
 class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,7 +39,9 @@ class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     every: NotNegative = 0
     """Updates between evaluations; 0: only at the end."""
     matches: Count = 400
+    """Against each opponent."""
     opponents: tuple[str, ...] = ("random",)
+    """Built-in players of the game."""
     temperature: Annotated[float, Meta(ge=0)] = 1.0
     """1 rates the policy as it is trained, 0 its likeliest actions."""
     background: bool = False
@@ -50,11 +52,13 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """All of a training run."""
 
     game: str
+    """As `sparring games` lists it."""
     settings: dict[str, Any] = {}
     """The game's rule options."""
     network: dict[str, Any] = {}
     """The network's size options; or `factory`, the `package.module:function` of your own that builds it."""
     learner: PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings
+    """The algorithm (`kind`) and its settings."""
     init: str | None = None
     """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
     decisions: Count = 1_000_000
@@ -62,6 +66,7 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     matches: Count = 512
     """Matches played at the same time."""
     seed: int = 0
+    """Of everything random."""
     workers: NotNegative = 0
     """Processes that play; 0 plays in this one, deterministic from the seed."""
     inference_batch_size: Count = 1
@@ -73,7 +78,9 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     max_policy_lag: NotNegative = 0
     """Episodes begun with weights more than this many updates old are dropped; 0: none is."""
     device: DeviceName = "auto"
+    """Where networks run; auto takes CUDA, then MPS, then the CPU."""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    """Precision of forward passes and losses."""
     actor_dtype: DtypeName | None = None
     """Precision of self-play's forward passes alone (bfloat16, or int8 on a CPU); null: as `dtype`."""
     backend: BackendName = "auto"
@@ -108,17 +115,9 @@ def load_config(preset: str, overrides: Sequence[str]) -> tuple[TrainConfig, Gam
     if path.suffix not in (".yaml", ".yml"):
         presets = preset_names()
         if preset not in presets:
-            raise InputError(f"unknown preset {preset!r}; presets: {', '.join(presets)}")
+            raise InputError(f"unknown preset {preset!r}{did_you_mean(preset, presets)}; presets: {', '.join(presets)}")
         path = presets[preset]
-    try:
-        data = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{path}: a preset is a mapping of keys")
-    return validate_config(_with_overrides(data, overrides, path), where=preset)
+    return validate_config(_with_overrides(read_settings(path), overrides, path), where=preset)
 
 
 def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) -> dict[str, Any]:
@@ -145,6 +144,14 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
         allowed = ", ".join(["random", *game.players])
         raise InputError(f"{where}: evaluation.opponents: unknown player {unknown[0]!r}; allowed: {allowed}")
     return config, game
+
+
+def game_parts(config: TrainConfig, game: Game) -> dict[str, msgspec.Struct]:
+    """The game's part of a config as typed structs: its `settings`, and its `network` unless a factory builds it."""
+    parts: dict[str, msgspec.Struct] = {"settings": convert(config.settings, game.settings, where="settings")}
+    if FACTORY not in config.network:
+        parts["network"] = convert(config.network, game.network, where="network")
+    return parts
 
 
 def differences(stored: TrainConfig, wanted: TrainConfig) -> list[str]:

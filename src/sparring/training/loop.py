@@ -12,7 +12,7 @@ import torch
 from sparring.core import Game, Interrupts, Score
 from sparring.policy.checkpoint import Checkpoint
 from sparring.report.metrics import Metrics
-from sparring.report.progress import ProgressLine, training_text
+from sparring.report.panel import TrainingPanel
 from sparring.training.config import TrainConfig
 from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
@@ -60,35 +60,42 @@ def train(
     """
     torch.set_num_threads(config.threads or torch.get_num_threads())
     with (
-        closing(SelfPlay(config, game, say=say)) as play,  # before the folder: settings may still prove unusable
+        closing(SelfPlay(config, game, say=say)) as play,
         closing(folder),
         closing(Ratings(play.rater, folder, play.stages)) as ratings,
     ):
+        play.start()  # before the folder is made: settings may still prove unusable
         resumed = folder.open(config)
         if resumed is not None:
             restore(resumed, play, ratings)
             say(f"resuming {folder.path} at update {play.update}, {play.decisions:,} decisions")
-        with closing(Metrics(folder.path, resumed_at=play.update)) as metrics:
+        with (
+            closing(Metrics(folder.path, resumed_at=play.update)) as metrics,
+            TrainingPanel(total=config.decisions, done=play.decisions) as panel,
+        ):
             with (
                 Interrupts(lambda: say("stopping after this update; again to stop now")) as interrupts,
-                ProgressLine("training", total=config.decisions, done=play.decisions) as bar,
                 Saver(play, ratings, folder, config.checkpoint) as saver,
             ):
                 while play.decisions < config.decisions and not interrupts.asked:
                     with saver.update():
                         figures = play.advance()  # collect, learn, publish
                         checkpoint = play.checkpoint()
-                        figures |= ratings.after_update(checkpoint, play.standing)
+                        rating = ratings.after_update(checkpoint, play.standing, watch=panel.doing)
+                        figures |= rating.metrics() if rating is not None else {}
                         play.adapt(figures)
                         metrics.write(play.update, play.decisions, figures)
+                    panel.update(play.update, play.decisions, figures)
+                    if rating is not None:
+                        panel.rated(rating.checkpoint.version, rating.scores, rating.nash_conv)
                     if on_update is not None:
                         on_update(Update(play.update, play.decisions, figures, checkpoint))
                     if play.update % config.checkpoint.every == 0:
                         saver.save()
-                    bar.update(play.decisions, training_text(figures))
             finished = play.decisions >= config.decisions
             if finished:
-                for figures in ratings.finish(play.checkpoint(), play.standing):
-                    metrics.write(play.update, play.decisions, figures)
+                for rating in ratings.finish(play.checkpoint(), play.standing, watch=panel.doing):
+                    metrics.write(play.update, play.decisions, rating.metrics())
+                    panel.rated(rating.checkpoint.version, rating.scores, rating.nash_conv)
     scores = ratings.latest.scores if finished and ratings.latest is not None else {}
     return Outcome(play.update, play.decisions, finished, scores)

@@ -61,16 +61,18 @@ class Rater:
     """Actions less likely than this are left out."""
 
     def rate(
-        self, checkpoint: Checkpoint, standing: Standing = None, *, pulse: Callable[[], None] = lambda: None
+        self, checkpoint: Checkpoint, standing: Standing = None, *, watch: Callable[[str], None] = lambda text: None
     ) -> Rating:
-        """Matches against every built-in opponent; what `pulse` raises, called every now and then, breaks off."""
-        scores = {}
+        """Matches against every built-in opponent; `watch` hears how far they are, and breaks off by raising."""
+        scores, total = {}, self.config.evaluation.matches
         for number, name in enumerate(self.config.evaluation.opponents):
             seed = self.config.seed + 1_000_003 * (number + 1) + checkpoint.version
-            with self._arena(self.config.evaluation.matches, seed=seed, standing=standing) as arena:
+            with self._arena(total, seed=seed, standing=standing) as arena:
                 player = self.player(checkpoint, matches=arena.matches, seed=seed)
                 opponent = built_in(self.game, self.spec, name, seed=seed)
-                scores[name] = evaluate(player, opponent, arena, matches=self.config.evaluation.matches, pulse=pulse)
+                scores[name] = evaluate(
+                    player, opponent, arena, matches=total, pulse=partial(_tell, watch, name, total)
+                )
         about = {**checkpoint.about, "win_rates": {name: score.win_rate for name, score in scores.items()}}
         return Rating(replace(checkpoint, about=about), scores, self.nash_conv(checkpoint))
 
@@ -141,42 +143,55 @@ class Ratings:
     latest: Rating | None = None
     _background: Background[Rating] = field(default_factory=lambda: Background("rate"))
 
-    def after_update(self, checkpoint: Checkpoint, standing: Standing) -> dict[str, float]:
-        """Rates the policy if it is due; returns the metrics of the rating that came in, if one did.
+    def after_update(
+        self, checkpoint: Checkpoint, standing: Standing, *, watch: Callable[[str], None] = lambda text: None
+    ) -> Rating | None:
+        """Rates the policy if it is due, telling `watch` how far it is; returns the rating that came in, if one did.
 
         In the background that is an earlier one, and a new one begins only when the one before has ended.
         """
         settings = self.rater.config.evaluation
         due = settings.every > 0 and checkpoint.version % settings.every == 0
         with self.stages.time("rating"):
-            metrics = self._noted(self._background.take(wait=due))
+            rating = self._background.take(wait=due)
+            if rating is not None:
+                self._note(rating)
             if due and settings.background:
                 self.rater.keep_highlights(checkpoint, standing, self.folder.path / "matches")
-                self._background.begin(partial(self.rater.rate, checkpoint, standing, pulse=self._background.pulse))
-            return self._rate(checkpoint, standing) if due and not settings.background else metrics
+                abandoned = self._background.pulse
+                self._background.begin(partial(self.rater.rate, checkpoint, standing, watch=lambda text: abandoned()))
+            elif due:
+                rating = self._rate(checkpoint, standing, watch)
+            return rating
 
-    def finish(self, checkpoint: Checkpoint, standing: Standing) -> Iterator[dict[str, float]]:
-        """Waits for the rating under way, then rates the last policy unless that was it; yields the metrics of each."""
+    def finish(
+        self, checkpoint: Checkpoint, standing: Standing, *, watch: Callable[[str], None] = lambda text: None
+    ) -> Iterator[Rating]:
+        """Waits for the rating under way, then rates the last policy unless that was it; yields each."""
         if (rating := self._background.take(wait=True)) is not None:
-            yield self._noted(rating)
+            self._note(rating)
+            yield rating
         if self.latest is None or self.latest.checkpoint.version != checkpoint.version:
-            yield self._rate(checkpoint, standing)
+            yield self._rate(checkpoint, standing, watch)
 
     def close(self) -> None:
         """Breaks off what is under way."""
         self._background.close()
 
-    def _rate(self, checkpoint: Checkpoint, standing: Standing) -> dict[str, float]:
+    def _rate(self, checkpoint: Checkpoint, standing: Standing, watch: Callable[[str], None]) -> Rating:
         self.rater.keep_highlights(checkpoint, standing, self.folder.path / "matches")
-        return self._noted(self.rater.rate(checkpoint, standing))
+        rating = self.rater.rate(checkpoint, standing, watch=watch)
+        self._note(rating)
+        return rating
 
-    def _noted(self, rating: Rating | None) -> dict[str, float]:
-        """Keeps a rated policy if its mean win rate is no worse than any before; returns its metrics."""
-        if rating is None:
-            return {}
+    def _note(self, rating: Rating) -> None:
+        """Keeps a rated policy if its mean win rate is no worse than any before."""
         self.latest = rating
         mean = float(np.mean([score.win_rate for score in rating.scores.values()] or [0.0]))
         if mean >= self.best:
             self.best = mean
             self.folder.save_best(rating.checkpoint)
-        return rating.metrics()
+
+
+def _tell(watch: Callable[[str], None], opponent: str, matches: int, ended: int) -> None:
+    watch(f"rating against {opponent}: {ended:,} of {matches:,} matches")

@@ -28,7 +28,7 @@ from torch import Tensor
 from sparring.core import Array, InputError
 from sparring.core.checksums import read_checked, with_checksums
 from sparring.core.files import cannot_write, is_leftover, lock_folder, remove_folder, sweep, write_file, write_folder
-from sparring.core.settings import convert
+from sparring.core.settings import convert, read_settings
 from sparring.policy.checkpoint import Checkpoint, parse_tensors, save_checkpoint, tensor_bytes
 from sparring.training.config import STORED, TrainConfig, differences
 
@@ -137,13 +137,7 @@ class RunFolder:
 
 def _read_config(path: Path) -> TrainConfig:
     """What a run was configured as. Only data: neither its game nor a factory it names is looked at."""
-    try:
-        data = yaml.safe_load(path.read_bytes())
-    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{path}: not the configuration of a run")
-    return convert(data, TrainConfig, where=str(path))
+    return convert(read_settings(path), TrainConfig, where=str(path))
 
 
 def _numbered(folder: Path) -> list[Path]:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -22,10 +21,12 @@ from sparring.core import Adaptive, Arena, Episodes, Game, GameSpec, InputError,
 from sparring.core.rows import flatten
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine
+from sparring.league import Entrant
 from sparring.learn.diagnosis import value_calibration
 from sparring.policy import parameter_text
-from sparring.policy.checkpoint import Checkpoint, load_checkpoint
+from sparring.policy.checkpoint import Checkpoint
 from sparring.policy.network import build_network
+from sparring.report.progress import announced
 from sparring.rollout import Collector, WorkerArena, everyone
 from sparring.training.algorithms import Algorithm, Reporting, build_algorithm
 from sparring.training.background import Background
@@ -93,6 +94,12 @@ class SelfPlay:
         if config.overlap:
             sys.setswitchinterval(_HAND_OVER_SECONDS)
         say(f"{config.game} {dict(self.spec.settings)}: {parameter_text(policy)} on {self._device.kind}")
+
+    def start(self) -> None:
+        """Waits for worker processes, if there are any; raises `InputError` if they cannot play."""
+        if isinstance(self.arena, WorkerArena):
+            with announced(f"waiting for {self._config.workers} workers to start", self._say):
+                self.arena.start()
 
     def advance(self) -> dict[str, float]:
         """One update: collect, learn, publish. Returns its metrics."""
@@ -211,7 +218,9 @@ def _first_policy(config: TrainConfig, game: Game, spec: GameSpec) -> Any:
     build = partial(build_network, config.network, game)
     if config.init is None:
         return build(spec)
-    checkpoint = load_checkpoint(Path(config.init))
+    checkpoint = Entrant.parse(config.init).checkpoint
+    if checkpoint is None:
+        raise InputError(f"init = {config.init}: not a run or checkpoint folder, or shipped weights")
     if checkpoint.network != config.network:
         raise InputError(f"init = {config.init}: its network is {checkpoint.network}, not {config.network}")
     try:

@@ -199,10 +199,15 @@ def run_ladder(
         arena.close()
     summary = {**about, **report.to_json(arena)}
     if plan.save is not None:
-        path = plan.save / "summary.json"
-        write_file(path, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
-        say(f"wrote {path}")
+        say(f"wrote {save_summary(plan.save, summary)}")
     return summary, lost
+
+
+def save_summary(folder: Path, summary: dict[str, Any]) -> Path:
+    """Writes `summary.json` beside the replays."""
+    path = folder / "summary.json"
+    write_file(path, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    return path
 
 
 def wish_for(

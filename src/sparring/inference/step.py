@@ -1,0 +1,72 @@
+"""What a forward pass is to the engine: a `Step`, and the two that torch itself runs."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from sparring.inference.device import Device
+from sparring.policy import Memory, Output
+
+
+class Step(Protocol):
+    """Answers k rows with one policy."""
+
+    @property
+    def few_shapes(self) -> bool:
+        """Whether every new number of rows costs some preparation, so that padding to a few sizes pays."""
+        ...
+
+    def __call__(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
+        """Logits `[k, actions]`, values `[k]` and the memory after these rows."""
+        ...
+
+    def refresh(self) -> None:
+        """Takes the module's present weights."""
+        ...
+
+
+class TorchStep:
+    """`module.step` as it is; it reads the module's weights at every call."""
+
+    def __init__(self, module: nn.Module, device: Device) -> None:
+        self._step: Callable[..., Output] = module.step  # type: ignore[assignment]
+        self.few_shapes = device.prefers_few_shapes
+
+    def __call__(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
+        """See `Step`."""
+        return self._step(observation, legal, memory)
+
+    def refresh(self) -> None:
+        """Nothing to do."""
+
+
+class CompiledStep:
+    """`module.step` through `torch.compile`; if that fails it says so once and goes on without it."""
+
+    def __init__(self, module: nn.Module, device: Device, *, name: str, say: Callable[[str], None]) -> None:
+        self._plain = TorchStep(module, device)
+        step: Callable[..., Output] = module.step  # type: ignore[assignment]
+        self._compiled: Callable[..., Output] | None = torch.compile(step, dynamic=False)
+        self._name = name
+        self._say = say
+
+    @property
+    def few_shapes(self) -> bool:
+        """As long as it is compiled, and then as torch would have it."""
+        return self._compiled is not None or self._plain.few_shapes
+
+    def __call__(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
+        """See `Step`."""
+        if self._compiled is None:
+            return self._plain(observation, legal, memory)
+        try:
+            return self._compiled(observation, legal, memory)
+        except Exception as error:  # torch.compile raises whatever its back ends raise
+            self._say(f"torch.compile failed for policy {self._name} ({type(error).__name__}); going on without it")
+            self._compiled = None
+            return self._plain(observation, legal, memory)
+
+    def refresh(self) -> None:
+        """Nothing to do: compiled code reads the module's weights."""

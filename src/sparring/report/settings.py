@@ -1,0 +1,124 @@
+"""Settings for people to read: each key with its value, what is allowed and what it means.
+
+Meanings are the docstrings below the fields of the settings' structs, read from their sources.
+"""
+
+import ast
+import inspect
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import NODEFAULT, Struct
+from msgspec import inspect as kinds
+from rich.table import Table
+from rich.text import Text
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One key of a configuration."""
+
+    key: str
+    """With the keys above it: `learner.learning_rate`."""
+    value: str
+    """As YAML; empty where it must be given."""
+    default: str | None
+    """None where there is none."""
+    allowed: str
+    meaning: str
+
+
+def settings_of(
+    kind: type[Struct], values: Struct | None = None, *, prefix: str = "", parts: Mapping[str, Struct] | None = None
+) -> Iterator[Setting]:
+    """Every setting of a struct, those of structs inside it included: as in `values`, or else the defaults.
+
+    `parts` are structs for fields that hold plain data, such as a preset's `settings`.
+    """
+    tag = kind.__struct_config__
+    if tag.tag_field is not None:
+        yield Setting(f"{prefix}{tag.tag_field}", str(tag.tag), None, "", (kind.__doc__ or "").partition("\n")[0])
+    for field in msgspec.structs.fields(kind):
+        default = field.default_factory() if field.default_factory is not NODEFAULT else field.default
+        value = default if values is None else getattr(values, field.name)
+        value = (parts or {}).get(field.name, value)
+        if isinstance(value, Struct):
+            yield from settings_of(type(value), value, prefix=f"{prefix}{field.name}.")
+            continue
+        yield Setting(
+            key=f"{prefix}{field.name}",
+            value="" if value is NODEFAULT else _text(value),
+            default=None if default is NODEFAULT else _text(default),
+            allowed=_allowed(kinds.type_info(field.type)),
+            meaning=meanings(kind).get(field.name, ""),
+        )
+
+
+@cache
+def meanings(kind: type) -> Mapping[str, str]:
+    """The docstrings of a class's fields, by name; those it inherits included."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if base is object or not base.__module__ or base.__module__.startswith("msgspec"):
+            continue
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for field, after in zip(body.body, body.body[1:], strict=False):
+            match field, after:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    found[name] = " ".join(text.split())
+    return found
+
+
+def settings_table(settings: Iterator[Setting]) -> Table:
+    """One row a setting; what differs from its default stands out."""
+    table = Table("setting", "value", "meaning", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.columns[0].no_wrap = True
+    table.columns[1].overflow, table.columns[1].max_width = "fold", 20
+    for setting in settings:
+        chosen = setting.value != setting.default
+        usual = f"default {setting.default}" if chosen and setting.default is not None else ""
+        notes = "; ".join(filter(None, (setting.allowed, usual)))
+        meaning = Text(f"{setting.meaning} " if setting.meaning else "").append(f"[{notes}]" if notes else "", "dim")
+        table.add_row(Text(setting.key), Text(setting.value, style="bold" if chosen else ""), meaning)
+    return table
+
+
+def _text(value: Any) -> str:
+    plain = msgspec.to_builtins(value)
+    return plain if isinstance(plain, str) else json.dumps(plain)
+
+
+def _allowed(kind: kinds.Type) -> str:
+    """What a value may be, in a few words."""
+    match kind:
+        case kinds.UnionType():
+            return " or ".join(_allowed(option) for option in kind.types)
+        case kinds.LiteralType():
+            return ", ".join(map(str, kind.values))
+        case kinds.EnumType():
+            return ", ".join(str(member.value) for member in kind.cls)
+        case kinds.IntType() | kinds.FloatType():
+            name = "int" if isinstance(kind, kinds.IntType) else "float"
+            if kind.ge is not None and kind.le is not None:
+                return f"{name} {kind.ge:g} to {kind.le:g}"
+            bounds = {">=": kind.ge, ">": kind.gt, "<=": kind.le, "<": kind.lt}
+            return " ".join([name, *(f"{sign} {bound:g}" for sign, bound in bounds.items() if bound is not None)])
+        case kinds.BoolType():
+            return "true, false"
+        case kinds.NoneType():
+            return "null"
+        case kinds.StrType():
+            return "text"
+        case kinds.ListType() | kinds.VarTupleType():
+            return f"list of {_allowed(kind.item_type)}"
+        case kinds.TupleType():
+            return f"list of {len(kind.item_types)}"
+        case kinds.StructType():
+            return "mapping" if kind.tag_field is None else f"mapping with {kind.tag_field}: {kind.tag}"
+    return "mapping"

@@ -1,0 +1,36 @@
+"""`--help`: whole at 80 columns, for every command."""
+
+import pytest
+import typer.main
+
+from sparring.cli import app
+
+
+def commands(group=None, path=()):
+    group = group or typer.main.get_command(app)
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield pytest.param((*path, name), command, id=" ".join((*path, name)))
+
+
+@pytest.mark.parametrize(("path", "command"), list(commands()))
+def test_help_at_80_columns_shows_every_option_whole(run, path, command):
+    text = run(*path, "--help", env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    assert "<bool>" not in text
+    for parameter in command.params:
+        for option in (*parameter.opts, *parameter.secondary_opts):
+            assert option in text
+
+
+def test_the_list_of_commands_has_whole_sentences_and_begins_with_what_newcomers_need(run):
+    text = run("--help", env={"COLUMNS": "80"}).stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert "..." not in text.partition("\n")[2]
+    listed = text.partition("Commands:\n")[2].split()
+    assert listed[0] == "train"
+    assert "Play a match against a player in the terminal." in text
+    assert "in any browser." in " ".join(run("watch", "--help").stdout.split())
