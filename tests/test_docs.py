@@ -74,6 +74,19 @@ def check_preset(context: typer.Context):
     load_config(preset, overrides)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page):
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text()):
+        if "://" in target:
+            continue
+        file, _, heading = target.partition("#")
+        linked = page.parent / file if file else page
+        assert linked.exists(), target
+        headings = re.findall(r"^#+ (.*)$", linked.read_text(), re.MULTILINE) if heading else []
+        anchors = [re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings]
+        assert not heading or heading in anchors, target
+
+
 @pytest.mark.parametrize(("page", "line"), typed("make"))
 def test_every_make_target_is_there(page, line):
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
