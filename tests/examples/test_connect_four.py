@@ -286,8 +286,8 @@ def test_the_network_answers_alike_in_step_and_unroll():
     torch.manual_seed(0)
     policy = game().policy(spec, game().network(channels=8, width=16))
     planes = torch.randint(0, 2, (3, 4, *spec.observation["planes"].shape), dtype=torch.uint8)
-    legal, first = torch.ones(3, 4, spec.actions, dtype=torch.bool), torch.zeros(3, 4, dtype=torch.bool)
-    whole = policy.unroll({"planes": planes}, legal, first, {})
+    legal = torch.ones(3, 4, spec.actions, dtype=torch.bool)
+    whole = policy.unroll({"planes": planes}, legal, {})
     for time in range(3):
         output = policy.step({"planes": planes[time]}, legal[time], {})
         torch.testing.assert_close(output.logits, whole.logits[time])
