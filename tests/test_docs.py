@@ -36,12 +36,20 @@ def commands(page):
                 yield command.strip().removesuffix("&").strip()
 
 
+def mentioned(page):
+    """Whole commands in the text of `page`: four words or more, of which the third is no option."""
+    for span in re.findall(r"`(sparring [^`]+)`", BLOCK.sub("", page.read_text())):
+        words = span.split()
+        if len(words) > 3 and not words[2].startswith("--"):
+            yield " ".join(words)
+
+
 def typed(program):
     return [
         pytest.param(page, line, id=f"{page.name}: {line[:60]}")
         for page in PAGES
         for line in commands(page)
-        if line.split()[0] == program and not PLACEHOLDER.search(line)
+        if line.split()[0] == program and (program == "make" or not PLACEHOLDER.search(line))
     ]
 
 
@@ -50,7 +58,15 @@ def test_there_are_commands_to_check():
     assert len(typed("make")) >= 3
 
 
-@pytest.mark.parametrize(("page", "line"), typed("sparring"))
+MENTIONED = [
+    pytest.param(page, line, id=f"{page.name}: {line[:60]}")
+    for page in PAGES
+    for line in mentioned(page)
+    if not PLACEHOLDER.search(line)
+]
+
+
+@pytest.mark.parametrize(("page", "line"), [*typed("sparring"), *MENTIONED])
 def test_every_command_is_one_that_the_program_has(page, line):
     group = get_command(app)
     words = shlex.split(line)[1:]
@@ -72,6 +88,19 @@ def check_preset(context: typer.Context):
         return
     overrides = [text for text in context.params["overrides"] or [] if "my_agents" not in text]
     load_config(preset, overrides)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page):
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text()):
+        if "://" in target:
+            continue
+        file, _, heading = target.partition("#")
+        linked = page.parent / file if file else page
+        assert linked.exists(), target
+        headings = re.findall(r"^#+ (.*)$", linked.read_text(), re.MULTILINE) if heading else []
+        anchors = [re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings]
+        assert not heading or heading in anchors, target
 
 
 @pytest.mark.parametrize(("page", "line"), typed("make"))
@@ -117,6 +146,7 @@ def test_a_page_can_be_followed_in_order(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", ["docs/search.md", "docs/workers.md", "docs/pokemon.md", "docs/rocket.md"])
 def test_a_slower_page_can_be_followed_in_order(name, tmp_path, monkeypatch):
     follow(ROOT / name, monkeypatch, tmp_path)

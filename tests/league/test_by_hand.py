@@ -91,6 +91,15 @@ def test_who_leaves_has_no_outcome_and_keeps_the_moves(play, tmp_path, last):
     assert (record.moves, record.winner) == ((1, 2, 4), None)
 
 
+def test_ctrl_c_leaves_too(monkeypatch):
+    def interrupt(self, here):
+        raise KeyboardInterrupt
+
+    seating = Seating.of("random", game="hex", settings={"size": 3})
+    monkeypatch.setattr("sparring.games.hex.human.HumanPlayer._move", interrupt)
+    assert play_by_hand(seating, seat=0, seed=0, style=Style()) is None
+
+
 def test_a_hint_is_what_the_rival_would_do(play):
     assert "Column would play b1." in play("hint")[1]
     assert "Column would play a2." in play("hint", seat=1)[1]

@@ -26,14 +26,14 @@ def gtp(
 ) -> None:
     """Play over the Go Text Protocol on standard input and output, as HexGUI and tournament managers speak it."""
     from sparring import __version__
-    from sparring.games.hex.gtp import GtpSession, mover, serve
+    from sparring.games.hex.gtp import GtpSession, serve
     from sparring.league import Seating, Style
 
     seating = Seating.of(player, game=game, settings=game_settings(context), networks=True)
     session = GtpSession(
         seating.settings,
-        lambda board, looks: mover(
-            seating.searcher(board, seed=seed, style=Style(simulations=looks, device=device, threads=threads))
+        lambda board, looks: seating.searcher(
+            board, seed=seed, style=Style(simulations=looks, device=device, threads=threads)
         ),
         simulations=simulations,
         name=f"Sparring {player}",

@@ -46,6 +46,6 @@ def play(
     seating = Seating.of("random" if left_out else opponent, game=game, settings=settings)
     outcome = play_by_hand(seating, seat=seat, seed=seed, style=style, save=save)
     if outcome is None:
-        say("match left unfinished")
+        say("\nmatch left unfinished")
     else:
         print({1: "You won.", 0: "A draw.", -1: "You lost."}[int(outcome)])

@@ -1,15 +1,16 @@
 """GTP as HexGUI and tournament managers speak it: every line answered, nothing crashes."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from sparring.core import InputError
+from sparring.core import Answers, InputError
 from sparring.games.hex import HexSettings
-from sparring.games.hex.analysis import Position, describe_search, position
+from sparring.games.hex.analysis import describe_search, position
 from sparring.games.hex.gtp import GtpSession, serve
-from sparring.games.hex.text import cell_name
+from sparring.games.hex.text import cell_name, mirrored
 
 
 class FirstFree:
@@ -22,12 +23,22 @@ class FirstFree:
 
     def __call__(self, settings, simulations):
         self.made.append(simulations)
+        self.size = settings.size
+        return self
 
-        def mover(here: Position) -> int:
-            legal = here.decisions().legal[0]
-            return min(here.move(int(a)) for a in np.flatnonzero(legal))
+    def act(self, decisions):
+        free = np.flatnonzero(decisions.legal[0]).tolist()
+        first = min(free, key=lambda action: mirrored(self.size, action)) if decisions.seat[0] else free[0]
+        return Answers(action=np.array([first], np.int32))
 
-        return mover
+    def look(self, decisions, rng):
+        action = self.act(decisions).action
+        visits, policy = np.zeros((2, 1, decisions.legal.shape[1]))
+        visits[0, action], policy[0, action] = 5, 0.5
+        return SimpleNamespace(action=action, value=np.zeros(1), policy=policy, visits=visits)
+
+    def lines(self, match):
+        return {}
 
 
 @pytest.fixture
@@ -110,6 +121,16 @@ def test_malformed_lines_are_answered_and_change_nothing(session, line):
     assert session.answer("showboard") == before
     assert session.answer("play black b2") == "="
     assert session.answer("play white b2") == "? white cannot play b2 here"
+
+
+def test_lz_analyze_answers_once_as_leela_zero_does(session):
+    session.answer("play black a1")
+    line = "info move b1 visits 5 winrate 6000 prior 5000 order 0 pv b1 c1"
+    session._make_analyst.lines = lambda match: {3: (0.2, [3, 2])}
+    assert session.answer("9 lz-analyze white 100") == f"=9 \n{line}"
+    assert session.answer("lz-analyze") == f"= \n{line}"
+    assert session.answer("lz-analyze black") == "? it is white's turn; the colours move in turns, black first"
+    assert session.answer("lz-analyze soon").startswith("? 'soon' is no colour")
 
 
 def test_the_swap_where_the_rule_is_on():

@@ -96,17 +96,22 @@ def analyse_record(
     for move in [*record.moves, None]:
         if here.winner is not None:
             break
-        found = searcher.look(here.decisions(), np.random.default_rng(seed))
-        yield describe_search(
-            here,
-            action=int(found.action[0]),
-            value=float(found.value[0]),
-            policy=found.policy[0],
-            visits=found.visits[0],
-            lines=searcher.lines(0),
-        )
+        yield analyse(here, searcher, seed=seed)
         if move is not None:
             here = here.after(move)
+
+
+def analyse(here: Position, searcher: Searcher, *, seed: int) -> dict[str, Any]:
+    """What `searcher` finds in a position; see `describe_search`."""
+    found = searcher.look(here.decisions(), np.random.default_rng(seed))
+    return describe_search(
+        here,
+        action=int(found.action[0]),
+        value=float(found.value[0]),
+        policy=found.policy[0],
+        visits=found.visits[0],
+        lines=searcher.lines(0),
+    )
 
 
 def describe_search(

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from sparring.core import InputError, Player
 from sparring.core.settings import convert
-from sparring.games.hex.analysis import Position, position
+from sparring.games.hex.analysis import Searcher, analyse, position
 from sparring.games.hex.settings import HexSettings
 from sparring.games.hex.text import COLOURS, cell_name, draw_board, parse_play, stones_after
 
@@ -18,24 +18,11 @@ _TIME_RESERVE = 0.5
 """Seconds of the clock that are left for the manager's own delays."""
 
 
-class Mover(Protocol):
-    """Finds a move; `MakeMover` makes one for a board and a number of simulations."""
-
-    def __call__(self, here: Position) -> int:
-        """The absolute move to play in `here`."""
-        ...
+class Analyst(Player, Searcher, Protocol):
+    """A player that can say what it thinks; `MakeAnalyst` makes one for a board and a number of simulations."""
 
 
-MakeMover = Callable[[HexSettings, int], Mover]
-
-
-def mover(player: Player) -> Mover:
-    """A player of the arena as a mover."""
-
-    def move(here: Position) -> int:
-        return here.move(int(player.act(here.decisions()).action[0]))
-
-    return move
+MakeAnalyst = Callable[[HexSettings, int], Analyst]
 
 
 class GtpSession:
@@ -43,22 +30,22 @@ class GtpSession:
 
     Args:
         settings: the board to start with.
-        make_mover: makes the player for a board and a number of simulations.
+        make_analyst: makes the player for a board and a number of simulations.
         simulations: of a move, when the clock allows.
         name: what `name` answers.
         version: what `version` answers.
     """
 
     def __init__(
-        self, settings: HexSettings, make_mover: MakeMover, *, simulations: int, name: str, version: str
+        self, settings: HexSettings, make_analyst: MakeAnalyst, *, simulations: int, name: str, version: str
     ) -> None:
         self.ended = False
         self._here = position(settings, ())
-        self._make_mover = make_mover
+        self._make_analyst = make_analyst
         self._simulations = simulations
         self._name = name
         self._version = version
-        self._movers: dict[tuple[HexSettings, int], Mover] = {}
+        self._analysts: dict[tuple[HexSettings, int], Analyst] = {}
         self._clock: dict[int, tuple[float, int]] = {}
         self._seconds_each = 0.0
         self._commands: dict[str, Callable[[list[str]], str]] = {
@@ -76,6 +63,7 @@ class GtpSession:
             "showboard": self._showboard,
             "all_legal_moves": self._all_legal_moves,
             "final_score": self._final_score,
+            "lz-analyze": self._lz_analyze,
             "time_settings": self._time_settings,
             "time_left": self._time_left,
         }
@@ -128,14 +116,10 @@ class GtpSession:
         size = self._here.settings.size
         seat, _ = parse_play(size, f"play {words[0]} a1")
         self._check_turn(seat)
-        if self._here.winner is not None:
-            raise InputError(f"the match is over: {COLOURS[self._here.winner]} has won")
         simulations = self._affordable(seat)
-        key = (self._here.settings, simulations)
-        if key not in self._movers:
-            self._movers[key] = self._make_mover(*key)
+        analyst = self._analyst(simulations)
         start = perf_counter()
-        move = self._movers[key](self._here)
+        move = self._here.move(int(analyst.act(self._here.decisions()).action[0]))
         seconds = (perf_counter() - start) / simulations
         self._seconds_each = seconds if self._seconds_each == 0 else 0.5 * (self._seconds_each + seconds)
         self._here = self._here.after(move)
@@ -162,6 +146,28 @@ class GtpSession:
         if winner is None:
             raise InputError("cannot score: nobody has connected yet")
         return f"{'BW'[winner]}+"
+
+    def _lz_analyze(self, words: list[str]) -> str:
+        """Leela Zero's form: one `info` for each move looked at, win rates in ten-thousandths. Answered once."""
+        for word in words:
+            if not word.isdecimal():  # a number is the interval between two reports, of which there is one
+                self._check_turn(parse_play(self._here.settings.size, f"play {word} a1")[0])
+        found = analyse(self._here, self._analyst(self._simulations), seed=0)
+        looked_at = [candidate for candidate in found["candidates"] if candidate["visits"]]
+        return "\n" + " ".join(
+            f"info move {candidate['move']} visits {candidate['visits']} winrate {5000 * (1 + candidate['value']):.0f} "
+            f"prior {10_000 * candidate['policy']:.0f} order {order} pv {' '.join(candidate['line'])}"
+            for order, candidate in enumerate(looked_at)
+        )
+
+    def _analyst(self, simulations: int) -> Analyst:
+        """The player for the present board; raises `InputError` if the match is over."""
+        if self._here.winner is not None:
+            raise InputError(f"the match is over: {COLOURS[self._here.winner]} has won")
+        key = (self._here.settings, simulations)
+        if key not in self._analysts:
+            self._analysts[key] = self._make_analyst(*key)
+        return self._analysts[key]
 
     def _time_settings(self, words: list[str]) -> str:
         if len(words) != 3:
