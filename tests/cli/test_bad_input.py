@@ -1,5 +1,6 @@
 """Bad input: one clear line on standard error, exit code 2, nothing started or half written."""
 
+import errno
 import json
 import os
 import resource
@@ -89,6 +90,36 @@ def test_a_preset_or_a_run_that_is_not_yaml(tmp_path, refused, content):
 def test_an_unwritable_run_folder(tmp_path, refused):
     (tmp_path / "file").write_text("")
     refused(["train", "hex-quick", "--run", tmp_path / "file" / "run"], "cannot write")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["selfplay", "hex", "--model", "path", "--matches", "4", "--size", "4", "--save", "file/games"],
+        ["keys", "file/keys"],
+        ["rewards", "inspect", "file/run"],
+    ],
+)
+def test_a_place_that_cannot_be_used_is_named(tmp_path, refused, arguments):
+    (tmp_path / "file").write_text("")
+    refused(arguments, "file/")
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_a_file_that_the_system_refuses_is_one_line(monkeypatch, refused, number):
+    def refuse(*arguments, **options):
+        raise OSError(number, os.strerror(number), "/some/where")
+
+    monkeypatch.setattr("sparring.core.game_names", refuse)
+    refused(["games"], "cannot use /some/where", os.strerror(number))
+
+
+def test_weights_that_do_not_fit_their_network_are_named_in_a_whole_sentence(checkpoint, refused):
+    about = json.loads((checkpoint / "policy.json").read_text())
+    about["network"]["channels"] = 16
+    (checkpoint / "policy.json").write_text(json.dumps(about))
+    (checkpoint / "SHA256SUMS").unlink()
+    refused(["evaluate", checkpoint, "random"], "do not fit their own network: size mismatch for ", "torch.Size")
 
 
 def test_a_full_disk(tmp_path):
