@@ -42,7 +42,7 @@ def play(
     left_out = opponent.startswith("--")  # then it is the first of the game's settings
     settings = game_settings(context, *([opponent] if left_out else []))
     seating = Seating.of("random" if left_out else opponent, game=game, settings=settings)
-    outcome = play_by_hand(seating, seat=seat, seed=seed, style=style)
+    outcome = play_by_hand(seating, seat=seat, seed=seed, style=style, say=say)
     if outcome is None:
         say("match left unfinished")
     else:

@@ -1,5 +1,7 @@
 """A person against a player, in the terminal."""
 
+from collections.abc import Callable
+
 from sparring.core import InputError, built_in
 from sparring.league.entrants import Style
 from sparring.league.evaluation import play_one
@@ -9,7 +11,9 @@ HUMAN = "human"
 """The built-in player whom the game asks in the terminal."""
 
 
-def play_by_hand(seating: Seating, *, seat: int, seed: int, style: Style) -> float | None:
+def play_by_hand(
+    seating: Seating, *, seat: int, seed: int, style: Style, say: Callable[[str], None] = lambda text: None
+) -> float | None:
     """The person's outcome of one match in seat `seat` against the one entrant; None if they left before the end."""
     game, spec = seating.game, seating.spec
     if HUMAN not in game.players:
@@ -17,7 +21,7 @@ def play_by_hand(seating: Seating, *, seat: int, seed: int, style: Style) -> flo
     if seat >= spec.seats:
         raise InputError(f"--seat {seat}: {game.name} has seats 0 to {spec.seats - 1}")
     human = built_in(game, spec, HUMAN, seed=seed)
-    with seating.seated(matches=1, seed=seed, style=style) as ((rival,), arena):
+    with seating.seated(matches=1, seed=seed, style=style, say=say) as ((rival,), arena):
         try:
             return play_one([human if number == seat else rival for number in range(spec.seats)], arena)[seat]
         except EOFError:

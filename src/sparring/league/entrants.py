@@ -36,6 +36,7 @@ from sparring.inference.device import DeviceName
 from sparring.inference.threads import set_threads
 from sparring.policy.checkpoint import Checkpoint, load_checkpoint
 from sparring.policy.network import Factory, load_factory
+from sparring.report.progress import announced
 from sparring.search import GumbelSettings, PlaySettings, Symmetric
 from sparring.search.seating import forward_model, search_player
 from sparring.serving import RemotePlayer
@@ -125,7 +126,8 @@ class Entrant:
         if self.player is not None:
             return self.player
         if self.server is not None:
-            return self._remote(spec, matches, seed, style)
+            with announced(f"waiting for the policy server at {self.server}", say):
+                return self._remote(spec, matches, seed, style)
         network = self.network(spec)
         if network is None:
             return built_in(game, spec, self.name, seed=seed)

@@ -12,6 +12,7 @@ from sparring.inference.threads import set_threads
 from sparring.policy.checkpoint import Checkpoint
 from sparring.report.metrics import Metrics
 from sparring.report.panel import TrainingPanel
+from sparring.report.progress import compiling_announced
 from sparring.training.config import TrainConfig
 from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
@@ -59,6 +60,7 @@ def train(
     """
     set_threads(config.threads, say)
     with (
+        compiling_announced(say),
         closing(SelfPlay(config, game, say=say)) as play,
         closing(folder),
         closing(Ratings(play.rater, folder, play.stages)) as ratings,
