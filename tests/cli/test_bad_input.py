@@ -134,3 +134,11 @@ def test_a_full_disk(tmp_path):
     assert result.returncode == 2, result.stderr
     one_line(result.stderr, "cannot write")
     assert not list((tmp_path / "r").glob("checkpoints/*/*"))
+
+
+def test_ctrl_c_while_commands_are_still_imported_is_quiet():
+    code = "import builtins; from sparring.__main__ import main; take = builtins.__import__\n"
+    code += "def stop(name, *rest):\n    if name == 'sparring.cli':\n        raise KeyboardInterrupt\n"
+    code += "    return take(name, *rest)\nbuiltins.__import__ = stop\nmain()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
