@@ -1,5 +1,6 @@
 """Bad input: one clear line on standard error, exit code 2, nothing started or half written."""
 
+import errno
 import json
 import os
 import resource
@@ -91,6 +92,36 @@ def test_an_unwritable_run_folder(tmp_path, refused):
     refused(["train", "hex-quick", "--run", tmp_path / "file" / "run"], "cannot write")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["selfplay", "hex", "--model", "path", "--matches", "4", "--size", "4", "--save", "file/games"],
+        ["keys", "file/keys"],
+        ["rewards", "inspect", "file/run"],
+    ],
+)
+def test_a_place_that_cannot_be_used_is_named(tmp_path, refused, arguments):
+    (tmp_path / "file").write_text("")
+    refused(arguments, "file/")
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_a_file_that_the_system_refuses_is_one_line(monkeypatch, refused, number):
+    def refuse(*arguments, **options):
+        raise OSError(number, os.strerror(number), "/some/where")
+
+    monkeypatch.setattr("sparring.core.game_names", refuse)
+    refused(["games"], "cannot use /some/where", os.strerror(number))
+
+
+def test_weights_that_do_not_fit_their_network_are_named_in_a_whole_sentence(checkpoint, refused):
+    about = json.loads((checkpoint / "policy.json").read_text())
+    about["network"]["channels"] = 16
+    (checkpoint / "policy.json").write_text(json.dumps(about))
+    (checkpoint / "SHA256SUMS").unlink()
+    refused(["evaluate", checkpoint, "random"], "do not fit their own network: size mismatch for ", "torch.Size")
+
+
 def test_a_full_disk(tmp_path):
     """No file may grow beyond 20 kB: the first checkpoint does not fit."""
 
@@ -103,3 +134,11 @@ def test_a_full_disk(tmp_path):
     assert result.returncode == 2, result.stderr
     one_line(result.stderr, "cannot write")
     assert not list((tmp_path / "r").glob("checkpoints/*/*"))
+
+
+def test_ctrl_c_while_commands_are_still_imported_is_quiet():
+    code = "import builtins; from sparring.__main__ import main; take = builtins.__import__\n"
+    code += "def stop(name, *rest):\n    if name == 'sparring.cli':\n        raise KeyboardInterrupt\n"
+    code += "    return take(name, *rest)\nbuiltins.__import__ = stop\nmain()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -139,3 +139,9 @@ def test_game_settings_may_follow_a_game_without_an_opponent(run):
     assert result.exit_code == 0
     assert "a b c d\n" in result.stdout
     assert "e" not in result.stdout.split()
+
+
+def test_evaluate_shows_how_far_it_is(run, monkeypatch):
+    monkeypatch.setattr("sparring.report.progress.PLAIN_SECONDS", 0.0)
+    errors = run("evaluate", "path", "random", "--game", "hex", "--size", "4", "--matches", "30").stderr
+    assert re.search(r"evaluating +\d+%  \S+ left  \d+ of 30 matches", errors)

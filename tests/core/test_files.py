@@ -165,3 +165,9 @@ def test_different_words_get_different_names():
     names = {safe_name(word) for word in words}
     assert len(names) == len(words)
     assert all(Path(name).name == name and len(name) <= 117 for name in names)
+
+
+def test_a_file_below_a_file_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write .*file/page.html: File exists"):
+        write_file(tmp_path / "file" / "page.html", b"page")

@@ -1,6 +1,7 @@
 """The one way to name a player: what each form means, and what nobody means is one line."""
 
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -137,3 +138,15 @@ def test_a_run_can_start_from_shipped_weights(here):
     with pytest.raises(InputError, match="init = hex-7x7: its network is .*, not {'channels': 8, 'blocks': 1}"):
         sparring.train("hex-quick", "init=hex-7x7", "network={channels: 8, blocks: 1}", "threads=1", run=here / "run")
     assert not (here / "run").exists()
+
+
+def test_waiting_for_a_policy_server_is_said(monkeypatch):
+    def slow(address, *arguments, **options):
+        sleep(0.3)
+        return RandomPlayer(0)
+
+    monkeypatch.setattr("sparring.report.progress.PATIENCE", 0.01)
+    monkeypatch.setattr("sparring.league.entrants.RemotePlayer", slow)
+    said = []
+    Seating.of("tcp://localhost:5555/main", game="hex").player(matches=1, seed=0, say=said.append)
+    assert said == ["waiting for the policy server at tcp://localhost:5555"]

@@ -6,13 +6,14 @@ import sys
 from io import StringIO
 from time import sleep
 
+import numba
 import pytest
 from rich.console import Console
 
 from sparring.core import Score, game_names, load_game, player_names, shipped_weights
 from sparring.report import panel, progress
 from sparring.report.panel import TrainingPanel
-from sparring.report.progress import ProgressLine, announced, duration
+from sparring.report.progress import ProgressLine, announced, compiling_announced, duration
 from sparring.report.tables import games_table, ladder_table, score_json, score_table, status_table
 from sparring.serving.protocol import ModelReport, Report
 
@@ -183,3 +184,12 @@ def test_the_games_fit_80_columns_with_every_name_whole():
     for game in games:
         assert {*player_names(game), *shipped_weights(game.name)} <= set(words)
         assert {path.stem for path in game.presets.glob("*.yaml")} <= set(words)
+
+
+def test_compiling_a_kernel_is_announced_once():
+    said = []
+    with compiling_announced(said.append):
+        assert numba.njit(lambda x: x + 1)(1) == 2
+        assert numba.njit(lambda x: x + 2)(1) == 3
+    numba.njit(lambda x: x + 3)(1)
+    assert said == ["compiling kernels, which are kept for the next time"]

@@ -3,6 +3,7 @@
 Modules here import nothing slow at their top: `sparring --help` must answer at once.
 """
 
+import errno
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+_UNUSABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR)
+"""What is wrong with a file or folder that is the user's to mend."""
 
 NEXT_STEPS: dict[str, str] = {}
 """By game: the command to try on a trained agent, with `{run}` for its folder. Games' own commands add theirs."""
@@ -54,6 +58,8 @@ def main() -> None:
         from sparring.core.errors import InputError, RunError
         from sparring.core.text import printable
 
+        if isinstance(error, OSError) and error.errno in _UNUSABLE and error.filename is not None:
+            error = InputError(f"cannot use {error.filename}: {error.strerror}")
         if isinstance(error, InputError | RunError):
             print(f"sparring: {printable(str(error))}", file=sys.stderr)
             sys.exit(2 if isinstance(error, InputError) else 1)

@@ -25,7 +25,7 @@ PolicyThreshold = Annotated[
     float, typer.Option(min=0, max=1, help="A network's actions less likely than this are never played.")
 ]
 DeviceOption = Annotated[Literal["auto", "cpu", "cuda", "mps"], typer.Option(help="Where networks run.")]
-Threads = Annotated[int, typer.Option(min=0, help="CPU threads of a network; 0: all cores.")]
+Threads = Annotated[int, typer.Option(min=0, help="CPU threads of a network; 0: as many as cores are free.")]
 Key = Annotated[Path | None, typer.Option(help="client.key, for tcp:// players whose server has keys.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Rows at which a batch is full and need not wait for more.")]
 TimeoutMs = Annotated[float, typer.Option(min=0, help="No row waits longer for others to join it.")]

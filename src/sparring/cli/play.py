@@ -44,7 +44,7 @@ def play(
     left_out = opponent.startswith("--")  # then it is the first of the game's settings
     settings = game_settings(context, *([opponent] if left_out else []))
     seating = Seating.of("random" if left_out else opponent, game=game, settings=settings)
-    outcome = play_by_hand(seating, seat=seat, seed=seed, style=style, save=save)
+    outcome = play_by_hand(seating, seat=seat, seed=seed, style=style, save=save, say=say)
     if outcome is None:
         say("\nmatch left unfinished")
     else:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sparring.cli.app import NEXT_STEPS, app, show
+from sparring.cli.app import NEXT_STEPS, app, say, show
 from sparring.cli.options import PLAYER, AsJson, DeviceOption, Key, Parallel, Seed, Temperature, Threads
 
 _PASSWORD = "SPARRING_PASSWORD"
@@ -109,8 +109,11 @@ def showdown(
 
     from sparring.core import Interrupts
     from sparring.games.pokemon.live import LocalServer
+    from sparring.report.progress import announced
 
-    with Interrupts() as interrupts, LocalServer(port=port, config={"nothrottle": not throttle}) as server:
+    with announced("starting the Showdown server", say):
+        started = LocalServer(port=port, config={"nothrottle": not throttle})
+    with started as server, Interrupts() as interrupts:
         print(f"Ready on {server.address}; any name may log in; Ctrl-C ends it", flush=True)
         while not interrupts.asked and server.process.poll() is None:
             sleep(0.2)

@@ -86,11 +86,13 @@ def keys(
 def _status(address: str, key: Path | None, as_json: bool) -> None:
     import msgspec
 
+    from sparring.report.progress import announced
     from sparring.report.tables import status_table
     from sparring.serving.client import server_status
     from sparring.serving.keys import read_client_key
 
-    report = server_status(address, key=None if key is None else read_client_key(key))
+    with announced(f"waiting for the policy server at {address}", say):
+        report = server_status(address, key=None if key is None else read_client_key(key))
     if as_json:
         print(msgspec.json.encode(report).decode())
     else:
@@ -98,8 +100,11 @@ def _status(address: str, key: Path | None, as_json: bool) -> None:
 
 
 def _reload(address: str, models: list[str], key: Path | None) -> None:
+    from sparring.report.progress import announced
     from sparring.serving.client import reload_model
     from sparring.serving.keys import read_client_key
 
     for name in models:
-        print(f"{name}: version {reload_model(address, name, key=None if key is None else read_client_key(key))}")
+        with announced(f"waiting for the policy server at {address}", say):
+            version = reload_model(address, name, key=None if key is None else read_client_key(key))
+        print(f"{name}: version {version}")

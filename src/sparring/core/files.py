@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
@@ -33,7 +34,8 @@ def write_file(path: Path, content: bytes, *, mode: int = 0o666) -> None:
         temporary.replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         raise cannot_write(path, error) from error
 
 

@@ -1,6 +1,6 @@
 """A person against a player, in the terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +27,15 @@ HUMAN = "human"
 """The built-in player whom the game asks in the terminal."""
 
 
-def play_by_hand(seating: Seating, *, seat: int, seed: int, style: Style, save: Path | None = None) -> float | None:
+def play_by_hand(
+    seating: Seating,
+    *,
+    seat: int,
+    seed: int,
+    style: Style,
+    save: Path | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> float | None:
     """The person's outcome of one match in seat `seat` against the one entrant; None if they left before the end.
 
     The match is kept in the new file `save`.
@@ -42,7 +50,7 @@ def play_by_hand(seating: Seating, *, seat: int, seed: int, style: Style, save: 
         raise InputError(f"--save: {game.name} has no game records")
     if save is not None and save.exists():
         raise InputError(f"--save {save}: exists already")
-    with seating.seated(matches=1, seed=seed, style=style) as ((rival,), arena):
+    with seating.seated(matches=1, seed=seed, style=style, say=say) as ((rival,), arena):
         course = Course(seat=seat, rival=seating.entrants[0].name, hint=rival.act)
         match = _Match(arena, game.model(spec), human, rival, course)
         if isinstance(human, Seated):

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import torch
 from torch import nn
 
 from sparring.core import (
@@ -34,8 +33,10 @@ from sparring.core import (
 )
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.inference.device import DeviceName
+from sparring.inference.threads import set_threads
 from sparring.policy.checkpoint import Checkpoint, load_checkpoint
 from sparring.policy.network import Factory, load_factory
+from sparring.report.progress import announced
 from sparring.search import GumbelSettings, PlaySettings, Symmetric
 from sparring.search.seating import forward_model, search_player
 from sparring.serving import RemotePlayer
@@ -58,7 +59,7 @@ class Style:
     """For matches to learn from: varied moves, each with the whole policy behind it. None plays to win."""
     device: DeviceName = "auto"
     threads: int = 0
-    """CPU threads of the network; 0 leaves it to torch."""
+    """CPU threads of the network; 0 takes as many as cores are free."""
     key: Path | None = None
     """The client key of policy servers that ask for one."""
 
@@ -125,13 +126,13 @@ class Entrant:
         if self.player is not None:
             return self.player
         if self.server is not None:
-            return self._remote(spec, matches, seed, style)
+            with announced(f"waiting for the policy server at {self.server}", say):
+                return self._remote(spec, matches, seed, style)
         network = self.network(spec)
         if network is None:
             return built_in(game, spec, self.name, seed=seed)
         policy, version = network
-        if style.threads:
-            torch.set_num_threads(style.threads)
+        set_threads(style.threads, say)
         engine = InferenceEngine(
             spec,
             slots=matches * spec.seats,

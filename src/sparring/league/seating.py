@@ -14,6 +14,7 @@ from torch import nn
 from sparring.core import Arena, Game, GameSpec, InputError, Player, load_game
 from sparring.core.settings import convert
 from sparring.league.entrants import Entrant, Style
+from sparring.report.progress import announced, compiling_announced
 from sparring.rollout import WorkerArena
 from sparring.search import SearchPlayer
 from sparring.serving import RemotePlayer
@@ -97,16 +98,18 @@ class Seating:
     ) -> Iterator[tuple[list[Player], Arena]]:
         """The players and a fresh arena of `matches` matches, played by `workers` processes or, with 0, in this one."""
         with ExitStack() as stack:
+            stack.enter_context(compiling_announced(say))
             players: list[Player] = []
             for number in range(len(self.entrants)):
                 player = self.player(number, matches=matches, seed=seed, style=style, say=say)
                 if isinstance(player, RemotePlayer):
                     stack.callback(player.close)
                 players.append(player)
-            arena: Arena = (
-                WorkerArena(self.game, self.settings, matches=matches, seed=seed, workers=workers, say=say)
-                if workers
-                else self.game.arena(self.settings, matches=matches, seed=seed)
-            )
+            with announced(f"starting {self.game.name}", say):
+                arena: Arena = (
+                    WorkerArena(self.game, self.settings, matches=matches, seed=seed, workers=workers, say=say)
+                    if workers
+                    else self.game.arena(self.settings, matches=matches, seed=seed)
+                )
             stack.callback(arena.close)
             yield players, arena

@@ -54,7 +54,8 @@ class Checkpoint:
         try:
             policy.load_state_dict(dict(self.weights))
         except RuntimeError as error:
-            raise InputError(f"weights do not fit their own network: {str(error).splitlines()[0]}") from error
+            problem = str(error).strip().splitlines()[-1].strip()  # torch puts a heading above its complaints
+            raise InputError(f"weights do not fit their own network: {problem}") from error
         return policy
 
 

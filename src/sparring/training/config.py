@@ -88,7 +88,7 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     compile: bool = False
     """Whether inference runs through torch.compile."""
     threads: NotNegative = 0
-    """CPU threads for torch; 0 takes all cores."""
+    """CPU threads for torch; 0 takes as many as cores are free."""
     checkpoint: CheckpointSettings = CheckpointSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
 

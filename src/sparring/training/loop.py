@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
-import torch
-
 from sparring.core import Game, Interrupts, Score
+from sparring.inference.threads import set_threads
 from sparring.policy.checkpoint import Checkpoint
 from sparring.report.metrics import Metrics
 from sparring.report.panel import TrainingPanel
+from sparring.report.progress import compiling_announced
 from sparring.training.config import TrainConfig
 from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
@@ -58,8 +58,9 @@ def train(
 
     `on_update` is called after each update. What it raises ends the run, which is saved first.
     """
-    torch.set_num_threads(config.threads or torch.get_num_threads())
+    set_threads(config.threads, say)
     with (
+        compiling_announced(say),
         closing(SelfPlay(config, game, say=say)) as play,
         closing(folder),
         closing(Ratings(play.rater, folder, play.stages)) as ratings,

@@ -73,11 +73,12 @@ class SelfPlay:
             say=say,
         )
         self.engine.add(POLICY, self.rater.copy(self.checkpoint()))
-        arena: Arena = (
-            WorkerArena(game, settings, matches=config.matches, seed=config.seed, workers=config.workers, say=say)
-            if config.workers
-            else game.arena(settings, matches=config.matches, seed=config.seed)
-        )
+        with announced(f"starting {config.game}", say):
+            arena: Arena = (
+                WorkerArena(game, settings, matches=config.matches, seed=config.seed, workers=config.workers, say=say)
+                if config.workers
+                else game.arena(settings, matches=config.matches, seed=config.seed)
+            )
         self.arena = gather(arena, config.inference_batch_size, config.inference_timeout_ms / 1000)
         self.player = self.algorithm.player(self.engine, POLICY)
         self.collector = Collector(

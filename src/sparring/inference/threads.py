@@ -1,0 +1,85 @@
+"""How many CPU threads torch may use: as many as there are cores that nobody else keeps busy.
+
+More threads than free cores wait for each other at every operation: on a busy machine one thread is many times faster
+than all of them.
+"""
+
+import os
+from collections.abc import Callable
+from math import ceil
+from pathlib import Path
+from time import sleep
+
+import torch
+
+_SAMPLE_SECONDS = 0.25
+_CGROUP = Path("/sys/fs/cgroup")
+_STAT = Path("/proc/stat")
+
+
+def set_threads(wanted: int, say: Callable[[str], None] = lambda text: None) -> None:
+    """Has torch use `wanted` threads, or, if that is 0, at most as many as it does now and as cores are free.
+
+    If those are fewer than now, `say` hears why. Whoever sets OMP_NUM_THREADS has chosen already.
+    """
+    usual = torch.get_num_threads()
+    if wanted == 0 and usual > 1 and not os.environ.get("OMP_NUM_THREADS"):
+        wanted = free_cores(usual)
+        if wanted < usual:
+            say(f"torch uses {wanted} of {usual} CPU threads, as the others are taken; set threads to choose")
+    torch.set_num_threads(wanted or usual)
+
+
+def free_cores(most: int) -> int:
+    """How many of `most` cores this process may use and others leave free, at least 1.
+
+    The load of the last minute may be that of something that has just ended, and what runs in this moment may end in
+    the next: a core is taken only if both say so.
+    """
+    allowed = min(most, ceil(quota() or most))
+    free = _cores() - os.getloadavg()[0]
+    if round(free) < allowed:
+        free = max(free, _idle_now())
+    return max(1, min(allowed, round(free)))
+
+
+def quota() -> float | None:
+    """The cores' worth of time that a container's limit leaves to this process; None without a limit."""
+    for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):  # cgroups, version 2 and 1
+        try:
+            words = " ".join((_CGROUP / name).read_text() for name in files).split()
+            most, period = float(words[0]), float(words[1])
+        except (OSError, ValueError, IndexError):  # no such limit; version 2 writes "max" for none
+            continue
+        if most > 0:
+            return most / period
+    return None
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _idle_now() -> float:
+    """How many of our cores' worth of time nobody uses, over a quarter of a second; 0 where that cannot be read."""
+    before = _idle_shares()
+    if not before:
+        return 0.0
+    sleep(_SAMPLE_SECONDS)
+    after = _idle_shares()
+    return sum(
+        (after[core][0] - idle) / max(1, after[core][1] - total)
+        for core, (idle, total) in before.items()
+        if core in after
+    )
+
+
+def _idle_shares() -> dict[str, tuple[int, int]]:
+    """By core of ours: the clock ticks it was idle, and all of them."""
+    try:
+        lines = [line.split() for line in _STAT.read_text().splitlines()]
+    except OSError:
+        return {}
+    ours = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+    ticks = {words[0]: [int(word) for word in words[1:9]] for words in lines if words and words[0] in ours}
+    return {core: (values[3] + values[4], sum(values)) for core, values in ticks.items()}

@@ -1,0 +1,88 @@
+"""Thread counts: by what is free on the machine, and never against the user's word."""
+
+import os
+
+import pytest
+import torch
+
+from sparring.inference import threads
+
+
+@pytest.fixture
+def machine(monkeypatch, tmp_path):
+    """Makes the machine one of four cores with a load average and so many idle cores; returns how to set both."""
+
+    def become(*, load, idle):
+        monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+        monkeypatch.setattr(threads, "_idle_now", lambda: idle)
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3})
+    monkeypatch.setattr(threads, "_CGROUP", tmp_path)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    return become
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """Torch with four threads; returns the counts it was set to."""
+    found = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    monkeypatch.setattr(torch, "set_num_threads", found.append)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("load", "idle", "expected"),
+    [
+        (0.3, 3.7, 4),  # nothing else runs
+        (0.3, 1.0, 4),  # a short burst of something
+        (3.0, 3.9, 4),  # something has just ended
+        (2.1, 1.9, 2),
+        (11.0, 0.1, 1),
+    ],
+)
+def test_a_core_is_taken_if_both_the_last_minute_and_this_moment_say_so(machine, load, idle, expected):
+    machine(load=load, idle=idle)
+    assert threads.free_cores(4) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu.max": "150000 100000\n"}, 1.5),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 0.5),
+        ({}, None),
+    ],
+)
+def test_the_limit_of_a_container_counts(machine, tmp_path, files, expected):
+    machine(load=0.0, idle=4.0)
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert threads.quota() == expected
+    assert threads.free_cores(4) == (4 if expected is None else 2 if expected > 1 else 1)
+
+
+def test_a_busy_machine_is_said_and_an_idle_one_is_not(machine, counts):
+    said = []
+    machine(load=0.0, idle=4.0)
+    threads.set_threads(0, said.append)
+    assert (counts, said) == ([4], [])
+    machine(load=8.0, idle=0.0)
+    threads.set_threads(0, said.append)
+    assert counts == [4, 1]
+    assert said == ["torch uses 1 of 4 CPU threads, as the others are taken; set threads to choose"]
+
+
+def test_what_the_user_says_counts(machine, counts, monkeypatch):
+    machine(load=8.0, idle=0.0)
+    threads.set_threads(3)
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    threads.set_threads(0)
+    assert counts == [3, 4]
+
+
+def test_idle_cores_are_measured():
+    assert 0.0 <= threads._idle_now() <= len(os.sched_getaffinity(0)) + 0.1
