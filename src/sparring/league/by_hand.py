@@ -19,6 +19,8 @@ def play_by_hand(seating: Seating, *, seat: int, seed: int, style: Style) -> flo
     human = built_in(game, spec, HUMAN, seed=seed)
     with seating.seated(matches=1, seed=seed, style=style) as ((rival,), arena):
         try:
-            return play_one([human if number == seat else rival for number in range(spec.seats)], arena)[seat]
+            players = [human if number == seat else rival for number in range(spec.seats)]
+            names = ["you" if number == seat else seating.entrants[0].name for number in range(spec.seats)]
+            return play_one(players, arena, names=names)[seat]
         except EOFError:
             return None

@@ -14,7 +14,7 @@ NAMES = {"p1": "Ann", "p2": "Ben"}
     ("line", "spectator", "player"),
     [
         ("|turn|3", "Turn 3", "Turn 3"),
-        ("|switch|p1a: Bob|Mew, L50|100/100", "Ann sent out Bob (Mew) at 100%.", "Ann sent out Bob (Mew) at 100%."),
+        ("|switch|p1a: Bob|Mew, L50|100/100", "Ann sent out Bob (Mew) at 100%.", "The foe sent out Bob (Mew) at 100%."),
         ("|switch|p2a: Muk|Muk, M|50/100 par", "Ben sent out Muk at 50%.", "You sent out Muk at 50%."),
         ("|drag|p2a: Muk|Muk, M|50/100", "Ben's Muk was dragged out at 50%.", "Your Muk was dragged out at 50%."),
         (
@@ -49,7 +49,9 @@ NAMES = {"p1": "Ann", "p2": "Ben"}
         ("|-end|p2a: Muk|confusion|[silent]", "", ""),
         ("|-enditem|p2a: Muk|Sitrus Berry|[eat]", "Ben's Muk ate its Sitrus Berry.", None),
         ("|win|Ben", "Ben won the battle.", "You won the battle."),
-        ("|win|Ann", "Ann won the battle.", "Ann won the battle."),
+        ("|win|Ann", "Ann won the battle.", "The foe won the battle."),
+        ("|poke|p1|Urshifu-*, L50, F|", "Ann has Urshifu.", "The foe has Urshifu."),
+        ("|poke|p2|Muk, L50, F|", "Ben has Muk.", "You have Muk."),
         ("|tie", "The battle is a tie.", None),
         ("|c|Ann|a|b", "Ann: a|b", None),
         ("|t:|123", "", ""),
@@ -96,7 +98,7 @@ def test_every_line_of_a_real_battle_that_tells_something_has_words(format_id: s
     def hear(match: int, seat: int, first: bool, lines: str, request: object) -> None:
         told.extend((line, narrator.tell(line)) for line in lines.split("\n"))
 
-    arena.listener = hear
+    arena.listen(hear)
     try:
         ended = 0
         while ended < 4:
