@@ -4,6 +4,7 @@ import pytest
 
 import sparring
 from sparring.core import RandomPlayer, Score, wilson_interval
+from sparring.games.hex import HexArena
 from sparring.league import evaluate, play_one
 from tests import hex
 
@@ -49,3 +50,21 @@ def test_one_match_gives_the_outcome_by_seat():
     path = hex.GAME.players["path"](hex.settings(5), 0)
     assert play_one([path, RandomPlayer(0)], hex.arena(size=5, matches=1)) == [1.0, -1.0]
     assert play_one([RandomPlayer(0), path], hex.arena(size=5, matches=1)) == [-1.0, 1.0]
+
+
+def test_names_reach_the_records_an_arena_keeps_and_equal_ones_are_numbered():
+    class Naming(HexArena):
+        def __init__(self):
+            super().__init__(hex.settings(3), matches=1, seed=0)
+            self.first = None
+
+        def name_seats(self, matches, names):
+            self.first = self.first or names[0]
+
+    def seated(play):
+        arena = Naming()
+        play([RandomPlayer(0), RandomPlayer(1)], arena)
+        return arena.first
+
+    assert seated(lambda players, arena: evaluate(*players, arena, matches=2, names=("ann", "ben"))) == ["ann", "ben"]
+    assert seated(lambda players, arena: play_one(players, arena, names=["ann", "ann"])) == ["ann (1)", "ann (2)"]

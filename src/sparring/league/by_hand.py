@@ -1,6 +1,8 @@
 """A person against a player, in the terminal."""
 
-from sparring.core import InputError, built_in
+from math import isnan
+
+from sparring.core import InputError, RunError, built_in
 from sparring.league.entrants import Style
 from sparring.league.evaluation import play_one
 from sparring.league.seating import Seating
@@ -21,6 +23,9 @@ def play_by_hand(seating: Seating, *, seat: int, seed: int, style: Style) -> flo
         try:
             players = [human if number == seat else rival for number in range(spec.seats)]
             names = ["you" if number == seat else seating.entrants[0].name for number in range(spec.seats)]
-            return play_one(players, arena, names=names)[seat]
+            outcome = play_one(players, arena, names=names)[seat]
         except EOFError:
             return None
+    if isnan(outcome):
+        raise RunError("the match broke off; nobody won")
+    return outcome

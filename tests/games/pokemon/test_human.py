@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from sparring.cli import app
 from sparring.core import InputError, RandomPlayer, built_in, load_game
 from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.human import HumanPlayer
@@ -154,9 +157,34 @@ def test_damage_ranges_are_those_of_the_estimate() -> None:
         assert 217 / 255 * high - 2 <= low <= high
 
 
+def test_the_command_plays_to_the_end_and_says_who_won() -> None:
+    typed = "x\n" + "1\n" * 3000
+    ended = CliRunner().invoke(app, ["play", "pokemon", "heuristic", "--seat", "1"], input=typed)
+    assert ended.exit_code == 0, ended.output
+    assert ended.stdout.splitlines()[-1] in ("You won.", "You lost.")
+    assert ended.stdout.splitlines()[-2].endswith("fainted.")
+    left = CliRunner().invoke(app, ["play", "pokemon"], input="1\n")
+    assert left.exit_code == 0
+    assert left.stderr.strip() == "match left unfinished"
+
+
+def test_a_replay_of_a_match_by_hand_names_the_opponent(tmp_path: Path) -> None:
+    words = ["play", "pokemon", "heuristic", "--replays", str(tmp_path)]
+    assert CliRunner().invoke(app, words, input="1\n" * 3000).exit_code == 0
+    log = next(tmp_path.glob("*.log")).read_text()
+    assert "|player|p1|you||" in log
+    assert "|player|p2|heuristic||" in log
+
+
 def test_the_game_offers_a_human_who_needs_battles_of_this_process() -> None:
     game = load_game("pokemon")
     human = built_in(game, game.spec(PokemonSettings()), "human", seed=0)
     assert isinstance(human, HumanPlayer)
     with pytest.raises(InputError, match="without workers"):
         human.attend(hex.arena(matches=1))
+    arena = PokemonArena(PokemonSettings(), matches=1, seed=0)
+    try:
+        with pytest.raises(InputError, match="whose arena they attend"):
+            human.act(arena.wait()[0])
+    finally:
+        arena.close()

@@ -52,7 +52,9 @@ class HumanPlayer:
         """One question a row, or one a Pokémon in doubles, after what has happened since the last."""
         action = np.empty(len(decisions), np.int32)
         for number, key in enumerate(zip(decisions.match.tolist(), decisions.seat.tolist(), strict=True)):
-            seated = self._seats[key]
+            seated = self._seats.get(key)
+            if seated is None:
+                raise InputError("human: a person can only be asked about battles whose arena they attend")
             seated.asked = True
             self._narrate(seated)
             row = {name: field[number] for name, field in decisions.observation.items()}
