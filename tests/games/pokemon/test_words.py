@@ -69,6 +69,10 @@ def test_a_line_in_words(line: str, spectator: str | None, player: str | None) -
         assert Narrator(NAMES, you="p2").tell(line) == player
 
 
+def test_names_that_end_in_s_take_an_apostrophe_only() -> None:
+    assert Narrator({"p1": "doubles", "p2": "Ben"}).tell("|faint|p1a: Mew") == "doubles' Mew fainted."
+
+
 def test_a_hit_is_told_as_what_it_cost() -> None:
     narrator = Narrator(NAMES)
     lines = (

@@ -349,7 +349,10 @@ class Narrator:
     def _owner(self, side: str) -> str:
         if side == self._you:
             return "your"
-        return "the foe's" if self._you else f"{self._names.get(side, side)}'s"
+        if self._you:
+            return "the foe's"
+        name = self._names.get(side, side)
+        return f"{name}'" if name.endswith("s") else f"{name}'s"
 
     def _player(self, ident: str) -> str:
         if self._you:
