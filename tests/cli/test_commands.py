@@ -30,7 +30,7 @@ def test_the_next_step_after_training_is_one_that_the_game_has(run, tmp_path):
     steps = {name: next_step(load_game(name), tmp_path) for name in game_names()}
     assert steps["hex"] == f"sparring play hex {tmp_path}"
     assert steps["rocket"] == f"sparring watch rocket {tmp_path}"
-    assert steps["pokemon"].startswith("sparring ladder --server ")
+    assert steps["pokemon"] == f"sparring play pokemon {tmp_path}"
     assert steps["kuhn"] == f"sparring evaluate {tmp_path} random"
     for step in steps.values():
         assert str(tmp_path) in step

@@ -4,6 +4,7 @@ import pytest
 
 import sparring
 from sparring.core import RandomPlayer, Score, wilson_interval
+from sparring.games.hex import HexArena
 from sparring.league import evaluate
 from tests import hex
 
@@ -43,3 +44,22 @@ def test_players_of_any_kind_are_evaluated_by_name_or_as_they_are():
     assert score.win_rate > 0.9
     again = sparring.evaluate("path", RandomPlayer(0), game="hex", settings={"size": 4}, matches=40)
     assert again == score
+
+
+def test_names_reach_the_records_an_arena_keeps_and_equal_ones_are_numbered():
+    class Naming(HexArena):
+        def __init__(self):
+            super().__init__(hex.settings(3), matches=1, seed=0)
+            self.first = None
+
+        def name_seats(self, matches, names):
+            self.first = self.first or names[0]
+
+    def seated(play):
+        arena = Naming()
+        play([RandomPlayer(0), RandomPlayer(1)], arena)
+        return arena.first
+
+    assert seated(lambda players, arena: evaluate(*players, arena, matches=2, names=("ann", "ben"))) == ["ann", "ben"]
+    twins = seated(lambda players, arena: evaluate(*players, arena, matches=2, names=("ann", "ann")))
+    assert twins == ["ann (1)", "ann (2)"]

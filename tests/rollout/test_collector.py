@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparring.core import Answers, IllegalAction, RandomPlayer
+from sparring.games.hex import HexArena
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.rollout import Collector, everyone, taking_turns
 from tests import hex
@@ -164,3 +165,32 @@ def test_nobody_is_asked_about_matches_beyond_those_to_be_played():
     player = Asked()
     Collector(hex.arena(matches=1), {"a": player}, everyone(0, 2)).play(1)
     assert player.firsts == 2  # both seats of the one match
+
+
+def test_an_arena_that_keeps_records_is_told_who_sits_where_and_a_player_who_follows_is_shown_the_arena():
+    class Naming(HexArena):
+        def __init__(self):
+            super().__init__(hex.settings(3), matches=2, seed=0)
+            self.told = []
+
+        def name_seats(self, matches, names):
+            self.told += zip(matches, names, strict=True)
+
+    class Following(Numbered):
+        arena = None
+
+        def attend(self, arena):
+            self.arena = arena
+
+    arena, ann = Naming(), Following()
+    collector = Collector(arena, {"ann": ann, "ben": Numbered()}, taking_turns([0, 1], 2))
+    assert arena.told == [(0, ["ann", "ben"]), (1, ["ben", "ann"])]
+    assert ann.arena is arena
+    _, results = collector.advance()
+    while not len(results):
+        _, results = collector.advance()
+    seated = [["ann", "ben"], ["ben", "ann"]]
+    for number, (match, names) in enumerate(arena.told[2:]):
+        assert match == results.match[number]
+        assert names == seated[number % 2]
+    assert len(arena.told) == 2 + len(results)

@@ -7,12 +7,10 @@ from typing import Annotated
 
 import typer
 
-from sparring.cli.app import NEXT_STEPS, app, say, show
+from sparring.cli.app import app, say, show
 from sparring.cli.options import PLAYER, AsJson, DeviceOption, Key, Parallel, Seed, Temperature, Threads
 
 _PASSWORD = "SPARRING_PASSWORD"
-
-NEXT_STEPS["pokemon"] = "sparring ladder --server ws://localhost:8000 --username MyBot --model {run}"
 
 
 @app.command(

@@ -26,7 +26,7 @@ from sparring.core.game import (
     shipped_weights,
 )
 from sparring.core.interrupts import Interrupts
-from sparring.core.player import Player, RandomPlayer
+from sparring.core.player import Attending, Player, RandomPlayer
 from sparring.core.rows import Array, Rows
 from sparring.core.score import Score, wilson_interval
 from sparring.core.spec import Field, GameSpec
@@ -39,6 +39,7 @@ __all__ = [
     "ArenaFault",
     "ArenaReport",
     "Array",
+    "Attending",
     "Decisions",
     "Episodes",
     "Field",

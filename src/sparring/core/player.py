@@ -1,10 +1,11 @@
 """The player protocol, and the simplest player there is."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core.arena import Arena
 from sparring.core.decisions import Answers, Decisions
 from sparring.core.distribution import draw
 
@@ -14,6 +15,15 @@ class Player(Protocol):
 
     def act(self, decisions: Decisions) -> Answers:
         """One answer per row. The player keeps whatever memory it needs per (match, seat)."""
+        ...
+
+
+@runtime_checkable
+class Attending(Protocol):
+    """A player that follows the matches themselves, besides its rows: one that tells a person what happens."""
+
+    def attend(self, arena: Arena) -> None:
+        """Called once, before the first row; raises `InputError` if it cannot play in `arena`."""
         ...
 
 

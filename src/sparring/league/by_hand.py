@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sparring.core import (
     Arena,
     Array,
+    Attending,
     Decisions,
     ForwardModel,
     InputError,
+    Naming,
     Player,
     Results,
     Resumable,
@@ -53,6 +55,10 @@ def play_by_hand(
     with seating.seated(matches=1, seed=seed, style=style, say=say) as ((rival,), arena):
         course = Course(seat=seat, rival=seating.entrants[0].name, hint=rival.act)
         match = _Match(arena, game.model(spec), human, rival, course)
+        if isinstance(human, Attending):
+            human.attend(arena)
+        if isinstance(arena, Naming):
+            arena.name_seats([0], [["you" if number == seat else course.rival for number in range(spec.seats)]])
         if isinstance(human, Seated):
             human.sit(course)
         outcome: float | None = None

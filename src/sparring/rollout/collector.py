@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Answers, Arena, Array, Decisions, Episodes, Naming, Player, Results, Stages, Steps
+from sparring.core import Answers, Arena, Array, Attending, Decisions, Episodes, Naming, Player, Results, Stages, Steps
 from sparring.core.episodes import pack_mask
 from sparring.core.rows import flatten, nested
 from sparring.rollout.lineup import Lineup
@@ -105,6 +105,9 @@ class Collector:
         self._next_serial = arena.matches
         self._seated = lineup(self._serial)
         self._name_seats(np.arange(arena.matches))
+        for player in self._players:
+            if isinstance(player, Attending):
+                player.attend(arena)
 
     def collect(self, rows: int) -> Episodes:
         """Plays on until finished episodes hold at least `rows` steps, and returns those episodes."""

@@ -122,6 +122,27 @@ def test_own_and_foe_moves_are_estimated_both_ways(found: Installation) -> None:
     assert seen["damage"][1].sum() == 0, "there is no Pokémon in row 1"
 
 
+def test_ranges_are_the_rolls_around_the_expected_damage(found: Installation) -> None:
+    scene = Scene("gen9randomdoublesbattle")
+    scene.put(0, "Pikachu", moves=("thunderbolt", "surf", "growl", "nuzzle"), place=0, stat=250)
+    scene.put(2, "Gengar", moves=("nightshade",), place=1, stat=250)
+    scene.put(FOE, "Gyarados", place=SLOTS)
+    scene.put(FOE + 1, "Dugtrio", place=SLOTS + 1)
+    expected, ranges = scene.estimate()["damage"], DamageEstimate(scene.format).ranges(scene.fields, 0)
+    for place, row in ((0, 0), (1, 2)):
+        for move in range(4):
+            for foe in range(SLOTS):
+                low, high = ranges[place, move, foe]
+                if expected[row, move, foe] == 0:
+                    assert low == high == 0
+                    continue
+                assert 0 < low <= high <= 1.3 * low
+                mean = min(2.0, (low + high) / 2 * (1 + 0.5 / 24))
+                assert mean == pytest.approx(expected[row, move, foe], rel=1e-4)
+    assert ranges[1, 0, 0, 0] == ranges[1, 0, 0, 1] > 0, "Night Shade does not vary"
+    assert ranges[0, 0, 1].tolist() == [0, 0], "Electric does not reach Ground"
+
+
 def test_a_weak_target_is_a_sure_ko_and_accuracy_counts(found: Installation) -> None:
     scene = Scene("gen9randombattle")
     scene.put(0, "Mewtwo", moves=("psychic", "focusblast", "tackle"), place=0, stat=400)

@@ -41,12 +41,12 @@ def at_random(_: PokemonArena, __: PokemonSettings) -> RandomPlayer:
 
 
 @pytest.mark.parametrize("format_id", ["gen1randombattle", "gen9randomdoublesbattle"])
-@pytest.mark.parametrize("name", GAME.players)
+@pytest.mark.parametrize("name", sorted(set(GAME.players) - {"human"}))
 def test_built_in_players_beat_random(format_id: str, name: str) -> None:
     assert win_rate(format_id, built_in(name), at_random, matches=12) >= 0.65
 
 
-@pytest.mark.parametrize("name", GAME.players)
+@pytest.mark.parametrize("name", sorted(set(GAME.players) - {"human"}))
 def test_answers_are_legal_and_the_same_for_the_same_seed(name: str) -> None:
     settings = PokemonSettings(format="gen9ou")
     arena = PokemonArena(settings, matches=4, seed=1)

@@ -60,13 +60,13 @@ def battle_of(page: str) -> dict[str, Any]:
     return battle
 
 
-def shown(page: str, folder: Path, *, at: str) -> str:
-    """The page's HTML as Chromium has drawn it, gone to `at`."""
+def shown(page: str, folder: Path, *, at: str, budget: int = 500) -> str:
+    """The page's HTML as Chromium has drawn it, gone to `at`, after `budget` milliseconds of the page's own time."""
     path = folder / "page.html"
     path.write_text(page)
     assert CHROMIUM is not None
     flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    flags += " --disable-component-update --disable-sync --virtual-time-budget=2000 --dump-dom"
+    flags += f" --disable-component-update --disable-sync --virtual-time-budget={budget} --dump-dom"
     command = [CHROMIUM, *flags.split(), f"--user-data-dir={folder / 'profile'}", f"file://{path}#{at}"]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
@@ -123,6 +123,39 @@ def test_a_browser_draws_the_state_at_a_turn_and_at_the_end(tmp_path: Path) -> N
         assert text in end, text
     for text in ("Spikes x2", "SpA +2", "Rain<"):
         assert text not in end, text
+
+
+@in_browser
+@pytest.mark.parametrize(
+    ("keys", "texts"),
+    [
+        ([], ["<b>Turn 1</b>", "turn 1 of 2", ">Play<"]),
+        (["End"], ["<b>Ann won</b>", "turn 2 of 2"]),
+        (["End", "Home"], ["<b>Before the first turn</b>", "turn 0 of 2"]),
+        (["ArrowDown"], ["<b>Turn 2</b>", "confusion"]),
+        (["ArrowDown", "ArrowUp"], ["<b>Turn 1</b>"]),
+        (["ArrowRight"], [">Ann's Bob terastallized into the Ghost type.</div>", "Tera Ghost"]),
+        (["ArrowRight", "ArrowRight", "ArrowLeft"], [">Ann's Bob terastallized into the Ghost type.</div>"]),
+        ([" "], [">Pause<"]),
+        ([" ", " "], [">Play<"]),
+    ],
+)
+def test_keys_move_through_the_battle(keys: list[str], texts: list[str], tmp_path: Path) -> None:
+    press = f"for (const key of {json.dumps(keys)}) document.dispatchEvent(new KeyboardEvent('keydown', {{ key }}));"
+    page = replay_page(LOG).replace("</body>", f"<script>{press}</script></body>")
+    drawn = shown(page, tmp_path, at="", budget=100)
+    for text in texts:
+        assert text in drawn, text
+
+
+@in_browser
+def test_played_on_it_comes_to_the_end_and_stops(tmp_path: Path) -> None:
+    press = "document.getElementById('play').click();"
+    drawn = shown(
+        replay_page(LOG).replace("</body>", f"<script>{press}</script></body>"), tmp_path, at="", budget=40_000
+    )
+    assert "<b>Ann won</b>" in drawn
+    assert ">Play<" in drawn
 
 
 @in_browser

@@ -14,7 +14,7 @@ NAMES = {"p1": "Ann", "p2": "Ben"}
     ("line", "spectator", "player"),
     [
         ("|turn|3", "Turn 3", "Turn 3"),
-        ("|switch|p1a: Bob|Mew, L50|100/100", "Ann sent out Bob (Mew) at 100%.", "Ann sent out Bob (Mew) at 100%."),
+        ("|switch|p1a: Bob|Mew, L50|100/100", "Ann sent out Bob (Mew) at 100%.", "The foe sent out Bob (Mew) at 100%."),
         ("|switch|p2a: Muk|Muk, M|50/100 par", "Ben sent out Muk at 50%.", "You sent out Muk at 50%."),
         ("|drag|p2a: Muk|Muk, M|50/100", "Ben's Muk was dragged out at 50%.", "Your Muk was dragged out at 50%."),
         (
@@ -49,7 +49,9 @@ NAMES = {"p1": "Ann", "p2": "Ben"}
         ("|-end|p2a: Muk|confusion|[silent]", "", ""),
         ("|-enditem|p2a: Muk|Sitrus Berry|[eat]", "Ben's Muk ate its Sitrus Berry.", None),
         ("|win|Ben", "Ben won the battle.", "You won the battle."),
-        ("|win|Ann", "Ann won the battle.", "Ann won the battle."),
+        ("|win|Ann", "Ann won the battle.", "The foe won the battle."),
+        ("|poke|p1|Urshifu-*, L50, F|", "Ann has Urshifu.", "The foe has Urshifu."),
+        ("|poke|p2|Muk, L50, F|", "Ben has Muk.", "You have Muk."),
         ("|tie", "The battle is a tie.", None),
         ("|c|Ann|a|b", "Ann: a|b", None),
         ("|t:|123", "", ""),
@@ -65,6 +67,10 @@ def test_a_line_in_words(line: str, spectator: str | None, player: str | None) -
         assert Narrator(NAMES).tell(line) == spectator
     if player is not None:
         assert Narrator(NAMES, you="p2").tell(line) == player
+
+
+def test_names_that_end_in_s_take_an_apostrophe_only() -> None:
+    assert Narrator({"p1": "doubles", "p2": "Ben"}).tell("|faint|p1a: Mew") == "doubles' Mew fainted."
 
 
 def test_a_hit_is_told_as_what_it_cost() -> None:
@@ -96,7 +102,7 @@ def test_every_line_of_a_real_battle_that_tells_something_has_words(format_id: s
     def hear(match: int, seat: int, first: bool, lines: str, request: object) -> None:
         told.extend((line, narrator.tell(line)) for line in lines.split("\n"))
 
-    arena.listener = hear
+    arena.listen(hear)
     try:
         ended = 0
         while ended < 4:

@@ -27,6 +27,11 @@ from sparring.games.pokemon.simulator import SEAT_NAMES, Asked, Ended, Failed, R
 from sparring.games.pokemon.teams import team_source
 from sparring.games.pokemon.tracker import Tracker
 
+AskListener = Callable[[int, int, bool, str, dict[str, Any]], None]
+"""Told of every row: match, seat, whether it is the seat's first, new protocol lines, and the request."""
+EndListener = Callable[[int, tuple[str, str]], None]
+"""Told of every match that ended: its number, and the protocol lines that each seat has not had yet."""
+
 SEATS = 2
 _SIDES = ("p1", "p2")
 
@@ -75,9 +80,8 @@ class PokemonArena:
         """Why matches failed, the latest last."""
         self.unknown_lines: Counter[str] = Counter()
         """Protocol lines of ended matches that the trackers do not know."""
-        self.listener: Callable[[int, int, bool, str, dict[str, Any]], None] | None = None
-        """Told of every row's match, seat, whether it is its first, new protocol lines and request; for players
-        that keep a battle of their own."""
+        self._ask_listeners: list[AskListener] = []
+        self._end_listeners: list[EndListener] = []
         for slot in range(matches):
             self._seats.append(self._new_seats(slot))
             self._start(slot)
@@ -113,10 +117,12 @@ class PokemonArena:
                     seat.take(event, self._actions)
                     seat.tracker.write(self._rows, len(rows))
                     rows.append(seat)
-                    if self.listener is not None:
-                        self.listener(slot, event.side, seat.rows == 0, event.lines, seat.request)
+                    for told in self._ask_listeners:
+                        told(slot, event.side, seat.rows == 0, event.lines, seat.request)
                 elif type(event) is Ended:
                     self._save_replay(event, self._names[slot])
+                    for told_of_end in self._end_listeners:
+                        told_of_end(slot, event.lines)
                     ended.append((slot, event.winner, False))
                     self._start(slot)
                 elif type(event) is Failed:
@@ -165,6 +171,14 @@ class PokemonArena:
         for match, seats in zip(matches, names, strict=True):
             self._names[match] = seats
 
+    def listen(self, asked: AskListener, ended: EndListener | None = None) -> None:
+        """Calls `asked` and `ended` from now on: for players that keep a battle of their own or tell it to a person."""
+        self._ask_listeners.append(asked)
+        if ended is not None:
+            self._end_listeners.append(ended)
+            for battle in self._slot:
+                self._simulator.tell_end(battle)
+
     def report(self) -> dict[str, float]:
         """What was paid by component since the last call."""
         return self._shaping.report()
@@ -199,6 +213,7 @@ class PokemonArena:
             seed=int(self._rng.integers(2**64, dtype=np.uint64)),
             teams=self._teams.draw(self._rng),
             log=bool(self._settings.replays) and battle % self._settings.replay_every == 0,
+            tell_end=bool(self._end_listeners),
             open_sheets=self._settings.open_team_sheets,
         )
 

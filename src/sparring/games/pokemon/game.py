@@ -28,6 +28,7 @@ class PokemonGame:
     players: Mapping[str, Callable[[Any, int], Player]] = {
         "max-power": lazy_call(_PLAYERS, "MaxPowerPlayer"),
         "heuristic": lazy_call(_PLAYERS, "HeuristicPlayer"),
+        "human": lazy_call("sparring.games.pokemon.human", "human_player"),
     }
 
     def install(self, say: Callable[[str], None]) -> None:

@@ -32,7 +32,7 @@ _WORDS = {**{gimmick: gimmick for gimmick in GIMMICKS}, "max": "dynamax", "ultra
 
 
 class PokeEnvPlayer:
-    """A player of `sparring` whose answers are a poke-env player's. One per arena: it takes the arena's listener."""
+    """A player of `sparring` whose answers are a poke-env player's."""
 
     def __init__(self, arena: PokemonArena, player: TheirPlayer) -> None:
         self._format = find_format(str(arena.spec.settings["format"]))
@@ -44,7 +44,7 @@ class PokeEnvPlayer:
         """Rows answered so far."""
         self.replaced = 0
         """Answers that were not legal; the first legal action was played, as Showdown's `default` would."""
-        arena.listener = self._hear
+        arena.listen(self._hear)
 
     def act(self, decisions: Decisions) -> Answers:
         """Asks the poke-env player about each row in turn."""

@@ -51,6 +51,8 @@ class Ended(NamedTuple):
     turns: int
     log: str
     """The spectators' log; empty unless the battle was started with `log=True`."""
+    lines: tuple[str, str]
+    """Protocol lines that each side has not had yet; empty unless asked for (`tell_end`)."""
 
 
 class Refused(NamedTuple):
@@ -110,6 +112,7 @@ class Simulator:
         teams: Sequence[str],
         names: Sequence[str] = SEAT_NAMES,
         log: bool = False,
+        tell_end: bool = False,
         open_sheets: bool = False,
     ) -> None:
         """Queues a new battle between two packed `teams`; `seed: uint64` fixes all of its chances."""
@@ -117,7 +120,7 @@ class Simulator:
         self._home[battle] = index
         process = self._processes[index]
         process.battles[battle] = [{}, {}]
-        flags = ("l" if log else "") + ("o" if open_sheets else "")
+        flags = ("l" if log else "") + ("t" if tell_end else "") + ("o" if open_sheets else "")
         fields = ("s", str(battle), format, f"gen5,{seed:016x}", names[0], teams[0], names[1], teams[1], flags)
         process.queue.append("\x1f".join(fields))
 
@@ -126,6 +129,12 @@ class Simulator:
         home = self._home.get(battle)
         if home is not None:
             self._processes[home].queue.append(f"c\x1f{battle}\x1f{side}\x1f{choice}")
+
+    def tell_end(self, battle: int) -> None:
+        """Queues the wish for each side's last lines when a running battle ends."""
+        home = self._home.get(battle)
+        if home is not None:
+            self._processes[home].queue.append(f"t\x1f{battle}")
 
     def drop(self, battle: int) -> None:
         """Forgets a battle; no more is heard of it, but for records already on their way."""
@@ -332,7 +341,7 @@ class _Process:
 
 def _event(kind: str, fields: list[str]) -> Event:
     if kind == "e":
-        return Ended(int(fields[0]), int(fields[1]), int(fields[2]), fields[3])
+        return Ended(int(fields[0]), int(fields[1]), int(fields[2]), fields[3], (fields[4], fields[5]))
     if kind == "i":
         return Refused(int(fields[0]), int(fields[1]), fields[2], fields[3])
     if kind == "f":

@@ -197,9 +197,15 @@ class Narrator:
         if kind == "turn":
             return f"Turn {words[0]}"
         if kind == "win":
-            return f"{'You' if self._names.get(self._you) == words[0] else words[0]} won the battle."
+            sides = [side for side, name in self._names.items() if name == words[0]]
+            return f"{self._player(sides[0]) if sides else words[0]} won the battle."
+        if kind == "poke":
+            species = words[1].split(", ")[0].removesuffix("-*")
+            return f"{self._player(words[0])} {'have' if words[0] == self._you else 'has'} {species}."
         if kind in ("-message", "message", "-hint"):
             return words[0]
+        if kind == "error":
+            return words[0].partition("] ")[2]
         if kind in ("c", "chat"):
             return f"{words[0]}: {'|'.join(words[1:])}"
         if kind == "c:":
@@ -343,10 +349,15 @@ class Narrator:
     def _owner(self, side: str) -> str:
         if side == self._you:
             return "your"
-        return "the foe's" if self._you else f"{self._names.get(side, side)}'s"
+        if self._you:
+            return "the foe's"
+        name = self._names.get(side, side)
+        return f"{name}'" if name.endswith("s") else f"{name}'s"
 
     def _player(self, ident: str) -> str:
-        return "you" if ident[:2] == self._you else self._names.get(ident[:2], ident[:2])
+        if self._you:
+            return "you" if ident[:2] == self._you else "the foe"
+        return self._names.get(ident[:2], ident[:2])
 
 
 def _key(ident: str) -> str:

@@ -5,9 +5,11 @@ investment is special (`effort` in every stat), no nature, the only ability a sp
 """
 
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from sparring.core.rows import Array
 from sparring.core.spec import Field
@@ -110,6 +112,32 @@ class DamageEstimate:
             out["ko_back"][:rows],
             out["faster"][:rows],
         )
+
+    def ranges(self, observation: Mapping[str, Array], row: int) -> NDArray[np.float64]:
+        """`float64[SLOTS, MOVES, SLOTS, 2]`: lowest and highest share of max HP that a hit takes, for people to read.
+
+        By own place, its move, foe place; critical hits are left out. 0 where somebody or a move is not there.
+        """
+        t, items, species, abilities = self.tables
+        names = ("pokemon_ids", "pokemon", "active_ids", "active", "side", "field", "active_move_ids")
+        ids, pokemon, active_ids, active, side, field, moves = (observation[name][row] for name in names)
+        around = np.zeros(_AROUND, np.int64)
+        _surroundings(abilities, active_ids, active, field, around)
+        ints, floats = np.zeros((ACTIVES, _INTS), np.int64), np.zeros((ACTIVES, _FLOATS))
+        there = [place for place in range(ACTIVES) if active[place, ActiveColumn.PRESENT] != 0]
+        for place in there:
+            _combatant(
+                t.generation, items, species, abilities, self.effort, self.individual,
+                ids, pokemon, active_ids, active, side[place // SLOTS],
+                int(active_ids[place, ActiveId.POKEMON]) - 1, place, ints[place], floats[place],
+            )  # fmt: skip
+        own, foes = [place for place in there if place < SLOTS], [place for place in there if place >= SLOTS]
+        around[G.TARGETS], around[G.ALLIES] = len(foes), max(0, len(own) - 1)
+        ranges = np.zeros((SLOTS, MOVES, SLOTS, 2))
+        for mine, foe, move in product(own, foes, range(MOVES)):
+            attack = strike(t, ints[mine], floats[mine], ints[foe], floats[foe], int(moves[mine, move]), around)
+            ranges[mine, move, foe - SLOTS] = np.array(attack[:2]) / floats[foe, F.HP]
+        return ranges
 
 
 @njit(cache=True, nogil=True)

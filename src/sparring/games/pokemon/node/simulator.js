@@ -2,13 +2,15 @@
 //
 // Commands come on standard input, one a line, fields separated by \x1f:
 //   s  id format seed name0 team0 name1 team1 flags   start a battle (teams packed; flags: l = send the log at the
-//                                                     end, o = open team sheets)
+//                                                     end, t = and each side's last lines, o = open team sheets)
 //   c  id side choice                                 a side's choice, as in Showdown's /choose
+//   t  id                                             tell the sides' last lines when the battle ends, as flag t does
 //   d  id                                             drop a battle
 //   p                                                 answered by a record p once all before it is done
 // Records go to standard output, fields separated by \x1f, each ended by \x1e:
 //   r  id side request lines    the side must choose: what its request changes (JSON) and the lines it has not had yet
-//   e  id winner turns log      the battle ended; winner 0, 1 or -1 for a tie; log is empty unless asked for
+//   e  id winner turns log lines0 lines1   the battle ended; winner 0, 1 or -1 for a tie; the log, and the lines that
+//                               each side has not had yet, are empty unless asked for
 //   i  id side reason log       Showdown calls the choice invalid; the side still has to choose
 //   f  id reason log            the battle threw; it is gone
 //
@@ -29,6 +31,7 @@ class Match {
   constructor(id, format, seed, name0, team0, name1, team1, flags) {
     this.id = id;
     this.keepsLog = flags.includes('l');
+    this.tellsEnd = flags.includes('t');
     this.lines = [[], []];
     this.asked = [new Asked(), new Asked()];
     this.position = 0;
@@ -81,7 +84,8 @@ class Match {
     this.position = log.length;
     if (battle.ended) {
       const winner = battle.winner ? Number(battle.winner === battle.sides[1].name) : -1;
-      output += `e\x1f${this.id}\x1f${winner}\x1f${battle.turn}\x1f${this.keepsLog ? this.log() : ''}\x1e`;
+      const last = this.tellsEnd ? this.lines.map((lines) => lines.join('\n')).join('\x1f') : '\x1f';
+      output += `e\x1f${this.id}\x1f${winner}\x1f${battle.turn}\x1f${this.keepsLog ? this.log() : ''}\x1f${last}\x1e`;
       this.drop();
       return;
     }
@@ -130,6 +134,8 @@ function command(line) {
       battles.set(id, null);
       const started = new Match(id, ...fields.slice(2));
       if (battles.has(id)) battles.set(id, started);
+    } else if (kind === 't') {
+      if (match) match.tellsEnd = true;
     } else if (kind === 'd') {
       if (match) match.drop();
     } else if (kind === 'p') {
