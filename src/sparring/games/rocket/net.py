@@ -23,6 +23,8 @@ in the air four fifths of the time, where it cannot learn to drive; with this it
 
 CONSTANT = 1e-8
 """Inputs of less variance than this have never changed."""
+CLIP = 10.0
+"""Normalised inputs are kept within plus and minus this."""
 
 
 class Normalise(nn.Module):
@@ -44,8 +46,12 @@ class Normalise(nn.Module):
 
     def forward(self, flat: Tensor) -> Tensor:
         """`float[k, width]` in and out."""
-        scale = torch.where(self.variance > CONSTANT, torch.rsqrt(self.variance + 1e-2), 0.0)
-        return ((flat - self.mean) * scale).clamp(-10.0, 10.0)
+        return ((flat - self.mean) * self.scale).clamp(-CLIP, CLIP)
+
+    @property
+    def scale(self) -> Tensor:
+        """`float[width]`: what the distance from the mean is multiplied by."""
+        return torch.where(self.variance > CONSTANT, torch.rsqrt(self.variance + 1e-2), 0.0)
 
     @torch.no_grad()
     def absorb(self, flat: Tensor) -> None:

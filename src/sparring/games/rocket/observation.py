@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 
 from sparring.core import Array, Field
 from sparring.games.rocket import field
+from sparring.games.rocket.actions import CONTROLS
 from sparring.games.rocket.vectors import Number, Vector, between, dot, length
 
 Floats = Array
@@ -64,6 +65,50 @@ def observation_fields(kind: str, room: int) -> dict[str, Field]:
     if kind == "rlgym":
         return {"flat": Field((52 + 40 * room,), "float32")}
     return {"cars": Field((2 * room, CAR_FEATURES), "float32"), "world": Field((WORLD_FEATURES,), "float32")}
+
+
+def input_columns(kind: str, room: int) -> list[str]:
+    """The name of every input of a flat row: the arrays of `observation_fields` in the order of their names."""
+    cars = ["own", *(f"mate_{n}" for n in range(1, room)), *(f"opponent_{n}" for n in range(1, room + 1))]
+    if kind == "rlgym":
+        return [*_WORLD[:52], *(f"{car}.{name}" for car in cars for name in _CAR[1:21])]
+    return [*(f"{car}.{name}" for car in cars for name in _CAR), *_WORLD]
+
+
+def is_motion(column: str) -> bool:
+    """Whether an input column is a velocity or a spin: what `positions` hides."""
+    return column.split(".", 1)[1].split("_")[0] in ("velocity", "spin", "speed")
+
+
+def _axes(name: str, axes: tuple[str, str, str] = ("x", "y", "z")) -> list[str]:
+    return [f"{name}_{axis}" for axis in axes]
+
+
+_OWN = ("nose", "right", "roof")
+_CAR = [
+    "present",
+    *(name for part in ("position", "nose", "roof", "velocity", "spin") for name in _axes(part)),
+    *("boost", "demolished_seconds", "on_ground", "boosting", "supersonic"),
+    *_axes("ball", _OWN),
+    *_axes("velocity_of_ball", _OWN),
+    *_axes("from_own", _OWN),
+    *_axes("velocity_from_own", _OWN),
+]
+_WORLD = [
+    *(name for part in ("position", "velocity", "spin") for name in _axes(f"ball.{part}")),
+    *(f"pad.{pad}_seconds" for pad in range(field.PADS)),
+    *(f"jump.{name}" for name in ("held", "handbrake", "jumped", "jumping", "flipped", "flipping", "double_jumped")),
+    *("jump.can_flip", "jump.air_seconds"),
+    *(f"last.{control}" for control in CONTROLS),
+    *(f"match.{name}" for name in ("share_left", "goals_ahead", "overtime", "kickoff", "idle_seconds")),
+    *_axes("aim.velocity", _OWN),
+    *_axes("aim.spin", _OWN),
+    *_axes("aim.their_goal", _OWN),
+    *_axes("aim.own_goal", _OWN),
+    *_axes("aim.to_ball", _OWN),
+    *_axes("aim.ball_to_goal", _OWN),
+    *("aim.ball_distance", "aim.goal_distance", "aim.in_line", "aim.speed_to_ball", "aim.speed_of_ball_to_goal"),
+]
 
 
 def observe(
@@ -271,4 +316,5 @@ def _rlgym(
                 place += 20
 
 
+assert (len(_CAR), len(_WORLD)) == (CAR_FEATURES, WORLD_FEATURES)
 assert (field.HOLDING_JUMP, field.AIR_SECONDS) == (20, 28), "the kernels copy columns 20..28 as they are"
