@@ -7,7 +7,7 @@ import typer
 
 from sparring.cli.app import app, console
 from sparring.cli.options import EXTRA, game_settings
-from sparring.core import InputError, load_game
+from sparring.core import InputError, Rated, load_game
 from sparring.report.tables import score_json, score_table
 
 
@@ -20,7 +20,10 @@ def evaluate(
     first: Annotated[str, typer.Argument(help="A checkpoint or run folder, or a built-in player.")],
     second: Annotated[str, typer.Argument(help="The opponent, likewise.")],
     game: Annotated[str | None, typer.Option(help="The game.  [default: the checkpoint's]")] = None,
-    matches: Annotated[int, typer.Option(min=1, help="Matches, seats changing from one to the next.")] = 400,
+    matches: Annotated[
+        int | None,
+        typer.Option(min=1, help="Matches, seats changing from one to the next.  [default: 400; Rocket League: 64]"),
+    ] = None,
     parallel: Annotated[int, typer.Option(min=1, help="Matches played at the same time.")] = 256,
     temperature: Annotated[float, typer.Option(min=0, help="0 plays a network's likeliest action.")] = 1.0,
     simulations: Annotated[int, typer.Option(min=0, help="Look-ahead of checkpoints, a move; 0: none.")] = 0,
@@ -45,6 +48,10 @@ def evaluate(
         raise InputError("neither player is a checkpoint: say which game with --game")
     plugin = load_game(name)
     defaults = dict(trained[0].settings) if trained and trained[0].game == name else {}
+    if isinstance(plugin, Rated):
+        defaults |= plugin.rating
+        matches = matches or plugin.rating_matches
+    matches = matches or 400
     settings = game_settings(plugin, context.args, defaults)
     spec = plugin.spec(settings)
     parallel = min(parallel, matches)

@@ -12,7 +12,7 @@ from sparring.core.distribution import drop_unlikely, entropy, masked_log_softma
 from sparring.core.episodes import Episodes, Headers, SegmentMemory, Steps
 from sparring.core.errors import InputError, RunError
 from sparring.core.forward_model import ForwardModel
-from sparring.core.game import Game, Installable, Solvable, Watchable, built_in, game_names, load_game
+from sparring.core.game import Game, Installable, Rated, Solvable, Watchable, built_in, game_names, load_game
 from sparring.core.interrupts import Interrupts
 from sparring.core.player import Player, RandomPlayer
 from sparring.core.rows import Array, Rows
@@ -41,6 +41,7 @@ __all__ = [
     "Interrupts",
     "Player",
     "RandomPlayer",
+    "Rated",
     "Results",
     "Resumable",
     "Rows",

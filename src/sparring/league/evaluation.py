@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sparring.core import Arena, Player, Score
+from sparring.core import Arena, Player, Results, Score
 from sparring.rollout import Collector, taking_turns
 
 
@@ -12,8 +13,20 @@ def evaluate(
     first: Player, second: Player, arena: Arena, *, matches: int, pulse: Callable[[], None] = lambda: None
 ) -> Score:
     """Plays `matches` matches on a fresh `arena`, seats changing from match to match; `pulse`: see `Collector.play`."""
-    collector = Collector(arena, {"first": first, "second": second}, taking_turns([0, 1], arena.spec.seats))
-    seated, outcome = collector.play(matches, pulse=pulse)
+    lineup = taking_turns([0, 1], arena.spec.seats)
+    collector = Collector(arena, {"first": first, "second": second}, lineup)
+    points, minutes = np.zeros(2), 0.0
+
+    def count(serials: NDArray[np.int64], results: Results) -> None:
+        nonlocal minutes
+        if results.points is None or results.minutes is None:
+            return
+        for number, mine in enumerate(lineup(serials)):
+            if not results.failed[number]:
+                points[:] += [results.points[number, mine == side].max() for side in (0, 1)]
+                minutes += float(results.minutes[number])
+
+    seated, outcome = collector.play(matches, pulse=pulse, ended=count)
     mine = np.where(seated == 0, outcome, np.nan)
     failed = np.isnan(outcome).all(axis=1)
     result = np.nanmean(mine[~failed], axis=1)
@@ -23,6 +36,7 @@ def evaluate(
         losses=int((result < 0).sum()),
         failed=int(failed.sum()),
         decisions_per_match=collector.counters.decisions / max(1, collector.counters.matches),
+        points_per_minute=(float(points[0] / minutes), float(points[1] / minutes)) if minutes else None,
     )
 
 

@@ -11,6 +11,8 @@ from sparring.core import Score
 def score_table(title: str, scores: Mapping[str, Score]) -> Table:
     """One line an opponent."""
     table = Table("opponent", "win rate", "95% interval", "wins", "draws", "losses", title=title, title_justify="left")
+    if any(score.points_per_minute is not None for score in scores.values()):
+        table.add_column("for : against a minute")
     for name, score in scores.items():
         low, high = score.interval
         table.add_row(
@@ -20,6 +22,7 @@ def score_table(title: str, scores: Mapping[str, Score]) -> Table:
             str(score.wins),
             str(score.draws),
             str(score.losses),
+            *([] if score.points_per_minute is None else ["{:.2f} : {:.2f}".format(*score.points_per_minute)]),
         )
     return table
 
@@ -35,4 +38,5 @@ def score_json(score: Score) -> dict[str, Any]:
         "win_rate": score.win_rate,
         "interval": list(score.interval),
         "decisions_per_match": score.decisions_per_match,
+        "points_per_minute": None if score.points_per_minute is None else list(score.points_per_minute),
     }

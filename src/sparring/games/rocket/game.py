@@ -30,6 +30,8 @@ class RocketGame:
         "toward-ball": TowardBallPlayer,
         "rule": RulePlayer,
     }
+    rating: Mapping[str, Any] = {"end": "clock", "seconds": 300.0, "starts": {"kickoff": 1.0}, "idle_seconds": 0.0}
+    rating_matches = 64
 
     def install(self, say: Callable[[str], None]) -> None:
         """The collision meshes of the field."""

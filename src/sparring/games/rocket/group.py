@@ -219,6 +219,8 @@ class Group:
             outcome=(winner[:, None] * sign * present).astype(np.float32),
             reward=np.where(failed[ended, None], 0, self._reward[ended]).astype(np.float32),
             failed=failed[ended],
+            points=np.repeat(self._referee.goals[ended], seats // 2, axis=1).astype(np.float32),
+            minutes=(self._referee.seconds[ended] / 60).astype(np.float32),
         )
         self.tally.end(self._referee.seconds[ended], winner, ending[ended])
         for index in np.flatnonzero(failed).tolist():  # what broke may stay broken
