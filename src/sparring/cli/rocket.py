@@ -1,13 +1,16 @@
 """The commands Rocket League adds: see a match, look into rewards, take a policy elsewhere."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sparring.cli.app import app, console, say
 from sparring.cli.options import EXTRA, game_settings
 from sparring.core import InputError, load_game
+
+if TYPE_CHECKING:
+    from sparring.league import Entrant
 
 watch = typer.Typer(help="See a match.", no_args_is_help=True)
 app.add_typer(watch, name="watch")
@@ -25,7 +28,9 @@ def watch_rocket(
     ],
     vs: Annotated[str, typer.Option(help="The orange team, likewise.")] = "rule",
     out: Annotated[Path, typer.Option(help="The replay page to write.")] = Path("match.html"),
-    picture: Annotated[Path | None, typer.Option(help="An animated GIF to write as well.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="A moving picture to write as well: .gif, .png or .webp.")
+    ] = None,
     stream: Annotated[str | None, typer.Option(help="rocketsimvis, rocketsimvis:HOST:PORT or rlviser: live.")] = None,
     matches: Annotated[int, typer.Option(min=1, help="Play so many and keep the one that paid blue most.")] = 1,
     temperature: Annotated[float, typer.Option(min=0, help="0 plays a network's likeliest action.")] = 0.0,
@@ -36,13 +41,17 @@ def watch_rocket(
     Game settings follow as --key value: --end clock --seconds 60 --modes [2v2] --room 2.
     """
     from sparring.games.rocket.stream import open_stream
-    from sparring.games.rocket.watch import best_for_blue, record, summary, write_recording
+    from sparring.games.rocket.watch import best_for_blue, picture_kind, record, summary, write_recording
     from sparring.inference import Device
     from sparring.league import Entrant
 
     game = load_game("rocket")
+    if picture is not None:
+        picture_kind(picture)
     entrants = [Entrant.parse(player), Entrant.parse(vs)]
     trained = [entrant.checkpoint.spec for entrant in entrants if entrant.checkpoint is not None]
+    for entrant in entrants:
+        _check_game(entrant)
     settings = game_settings(game, context.args, dict(trained[0].settings) if trained else {})
     spec = game.spec(settings)
     device = Device.pick("cpu")
@@ -62,6 +71,12 @@ def watch_rocket(
     print(summary(recording))
 
 
+def _check_game(entrant: "Entrant") -> None:
+    """Raises `InputError` for a checkpoint of another game."""
+    if entrant.checkpoint is not None and entrant.checkpoint.spec.game != "rocket":
+        raise InputError(f"{entrant.name}: a checkpoint of {entrant.checkpoint.spec.game}, not of rocket")
+
+
 export = typer.Typer(help="Write a trained policy for use without Sparring.", no_args_is_help=True)
 app.add_typer(export, name="export")
 
@@ -75,11 +90,11 @@ def export_rocket(
     from sparring.games.rocket.export import export_bundle
     from sparring.league import Entrant
 
-    loaded = Entrant.parse(checkpoint).checkpoint
+    entrant = Entrant.parse(checkpoint)
+    loaded = entrant.checkpoint
     if loaded is None:
         raise InputError(f"{checkpoint}: not a checkpoint, a run folder or shipped weights")
-    if loaded.spec.game != "rocket":
-        raise InputError(f"{checkpoint}: a checkpoint of {loaded.spec.game}, not of rocket")
+    _check_game(entrant)
     policy: Any = loaded.policy(loaded.spec)
     export_bundle(policy, loaded.spec, folder)
     say(f"wrote {folder}")
