@@ -144,8 +144,8 @@ def test_an_ablation_leaves_out_one_component_at_a_time():
     runs = variants("rocket", {"rewards": {"components": {"goal": 1.0, "touch": 0.5}}})
     assert runs == {
         "all": [],
-        "without goal": ["settings.rewards.components.goal=0.0"],
-        "without touch": ["settings.rewards.components.touch=0.0"],
+        "without goal": ['settings.rewards.components={"goal": 0.0, "touch": 0.5}'],
+        "without touch": ['settings.rewards.components={"goal": 1.0, "touch": 0.0}'],
     }
     with pytest.raises(InputError, match="an ablation needs a rocket preset"):
         variants("hex", {})

@@ -34,7 +34,8 @@ class _Flat(nn.Module):
     def __init__(self, policy: RocketPolicy, spec: GameSpec, memory: tuple[str, ...]) -> None:
         super().__init__()
         self.policy = policy
-        self.parts = [(name, list(spec.observation[name].shape)) for name in sorted(spec.observation)]
+        names = cast("Encoder", policy.encoder).names
+        self.parts = [(name, list(spec.observation[name].shape)) for name in names]
         self.memory = memory
 
     def forward(self, flat: Tensor, *memory: Tensor) -> tuple[Tensor, ...]:
@@ -49,9 +50,12 @@ class _Flat(nn.Module):
 
 
 def export_bundle(policy: RocketPolicy, spec: GameSpec, folder: Path) -> None:
-    """Writes the bundle of `policy`, which plays `spec`, to `folder` in one step."""
+    """Writes the bundle of `policy`, which plays `spec`, to `folder` in one step.
+
+    An observation of the user's own comes without an agent: only the user's code can make its inputs.
+    """
     memory = policy.initial_memory(2)
-    inputs = sum(prod(part.shape) for part in spec.observation.values())
+    inputs = len(_columns(policy, spec))
     wrapped = _Flat(policy.eval(), spec, tuple(memory)).eval()
     examples = (torch.zeros(2, inputs), *memory.values())
     any_rows = {0: torch.export.Dim("rows", min=1)}
@@ -66,7 +70,11 @@ def export_bundle(policy: RocketPolicy, spec: GameSpec, folder: Path) -> None:
         {
             POLICY: program.getvalue(),
             BUNDLE: describe_bundle(policy, spec).encode(),
-            **{name: package.joinpath(source).read_bytes() for name, source in _AGENT_FILES.items()},
+            **{
+                name: package.joinpath(source).read_bytes()
+                for name, source in _AGENT_FILES.items()
+                if "own" not in spec.observation
+            },
         },
     )
 
@@ -86,7 +94,7 @@ def describe_bundle(policy: RocketPolicy, spec: GameSpec) -> str:
             "formula": "clip((input - mean) * scale); the policy does it itself",
             "clip": CLIP,
         },
-        "inputs": _inputs(policy, input_columns(kind, room), hide=kind == "positions"),
+        "inputs": _inputs(policy, _columns(policy, spec), hide=kind == "positions"),
         "actions": {"controls": list(CONTROLS), "table": action_table(str(settings["actions"])).tolist()},
         "tick_skip": settings["tick_skip"],
         "action_delay": settings["action_delay"],
@@ -98,6 +106,13 @@ def describe_bundle(policy: RocketPolicy, spec: GameSpec) -> str:
     }
     lines = [f" {json.dumps(key)}: {_lines(value)}" for key, value in about.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _columns(policy: RocketPolicy, spec: GameSpec) -> list[str]:
+    """The name of every input of the policy, in order."""
+    if "own" in spec.observation:
+        return [f"own.{column}" for column in range(spec.observation["own"].shape[0])]
+    return input_columns(str(spec.settings["observation"]), int(spec.settings["room"]))
 
 
 def _lines(value: Any) -> str:

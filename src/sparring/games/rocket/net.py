@@ -71,8 +71,8 @@ class Encoder(nn.Module):
 
     def __init__(self, spec: GameSpec, network: RocketNetwork) -> None:
         super().__init__()
-        self.names = sorted(spec.observation)
-        inputs = sum(prod(part.shape) for part in spec.observation.values())
+        self.names = ["own"] if "own" in spec.observation else sorted(spec.observation)
+        inputs = sum(prod(spec.observation[name].shape) for name in self.names)
         self.normalise = Normalise(inputs)
         self.attention = CarAttention(spec, network.width // 4) if network.kind == "attention" else None
         wide = inputs if self.attention is None else inputs + self.attention.width
@@ -99,7 +99,7 @@ class CarAttention(nn.Module):
 
     def __init__(self, spec: GameSpec, width: int) -> None:
         super().__init__()
-        if "cars" not in spec.observation:
+        if "cars" not in spec.observation or "own" in spec.observation:
             raise InputError("network.kind: attention needs observation: default or positions, which list the cars")
         self.places, self.features = spec.observation["cars"].shape
         self.width = width

@@ -33,10 +33,14 @@ seat order, rows of absent cars all 0:
 
 What is in a car's own axes could be worked out from the rest; a small network need not learn how.
 
+An observation of the user's own is a third array, `own: float32[width]`, made from the other two, which built-in
+players read; a network sees `own` alone.
+
 `positions` is the same with velocities and spins at 0. `rlgym` is one array `flat: float32[52 + 40 * room]`, equal to
 RLGym's `DefaultObs(zero_padding=room)`.
 """
 
+from collections.abc import Callable
 from math import pi
 
 import numba
@@ -51,6 +55,9 @@ from sparring.games.rocket.vectors import Number, Vector, between, dot, length
 Floats = Array
 Rows = NDArray[np.int32]
 
+OwnObservation = Callable[[Array, Array], Array]
+"""Of the user: (`cars: float32[k, 2 * room, 33]`, `world: float32[k, 88]`) -> `float32[k, width]`."""
+
 CAR_FEATURES = 33
 WORLD_FEATURES = 88
 
@@ -60,11 +67,12 @@ _BACK_WALL = np.float32(field.BACK_WALL)
 _GOAL_MIDDLE = np.float32(field.GOAL_HEIGHT / 2)
 
 
-def observation_fields(kind: str, room: int) -> dict[str, Field]:
-    """The arrays of observation `kind`, for a spec."""
+def observation_fields(kind: str, room: int, *, own: int = 0) -> dict[str, Field]:
+    """The arrays of observation `kind`, for a spec; `own` is the width of one of the user's own."""
     if kind == "rlgym":
         return {"flat": Field((52 + 40 * room,), "float32")}
-    return {"cars": Field((2 * room, CAR_FEATURES), "float32"), "world": Field((WORLD_FEATURES,), "float32")}
+    fields = {"cars": Field((2 * room, CAR_FEATURES), "float32"), "world": Field((WORLD_FEATURES,), "float32")}
+    return fields | ({"own": Field((own,), "float32")} if own else {})
 
 
 def input_columns(kind: str, room: int) -> list[str]:

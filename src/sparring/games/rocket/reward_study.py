@@ -76,7 +76,10 @@ def variants(game: str, settings: Mapping[str, Any]) -> dict[str, list[str]]:
     components = settings.get("rewards", {}).get("components")
     if game != "rocket" or not components:
         raise InputError("an ablation needs a rocket preset that lists settings.rewards.components")
-    left_out = {f"without {name}": [f"settings.rewards.components.{name}=0.0"] for name in components}
+    left_out = {
+        f"without {name}": [f"settings.rewards.components={json.dumps({**components, name: 0.0})}"]
+        for name in components
+    }
     return {"all": [], **left_out}
 
 
