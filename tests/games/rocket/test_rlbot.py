@@ -22,7 +22,7 @@ from sparring.games.rocket.arena import RocketArena, rocket_spec
 from sparring.games.rocket.export import export_bundle
 from sparring.games.rocket.net import rocket_policy
 from sparring.games.rocket.network import RocketNetwork
-from sparring.games.rocket.observation import input_columns
+from sparring.games.rocket.observation import column_divisor, input_columns
 from sparring.games.rocket.players import RulePlayer
 from sparring.games.rocket.settings import RocketSettings
 from sparring.games.rocket.setup import start_rocketsim
@@ -194,6 +194,32 @@ def test_the_agent_sees_in_packets_what_the_arena_shows(tmp_path, kind):
                 player.action = player.table[played[tick // 8, seat]]
         wrong = ~np.isclose(np.array(seen), rows[:, seat], rtol=1e-4, atol=2e-5)
         assert not wrong.any(), {names[c]: int(wrong[:, c].sum()) for c in np.flatnonzero(wrong.any(axis=0))}
+
+
+def test_columns_times_their_divisor_are_what_their_names_say():
+    settings = RocketSettings(modes=["2v2"], room=2, starts={"random": 1.0})
+    arena = RocketArena(settings, matches=1, seed=1)
+    shown, _ = arena.wait()
+    row = np.concatenate([shown.observation[name].reshape(4, -1) for name in ("cars", "world")], axis=1)[1]
+    seen = {name: row[n] * column_divisor(name) for n, name in enumerate(input_columns("default", 2))}
+    now = arena.look(0)
+    own, mate, first, second = now.cars[1], now.cars[0], now.cars[2], now.cars[3]
+    for car, name in ((own, "own"), (mate, "mate_1"), (first, "opponent_1"), (second, "opponent_2")):
+        for columns, part in (
+            (pitch.POSITION, "position"),
+            (pitch.FORWARD, "nose"),
+            (pitch.VELOCITY, "velocity"),
+            (pitch.SPIN, "spin"),
+        ):
+            np.testing.assert_allclose([seen[f"{name}.{part}_{axis}"] for axis in "xyz"], car[columns], rtol=1e-4)
+        assert seen[f"{name}.boost"] == pytest.approx(car[pitch.BOOST], rel=1e-4)
+        to_car, to_ball = car[:3] - own[:3], now.ball[:3] - car[:3]
+        assert seen[f"{name}.from_own_nose"] == pytest.approx(to_car @ own[pitch.FORWARD], rel=1e-3, abs=0.1)
+        assert seen[f"{name}.ball_roof"] == pytest.approx(to_ball @ car[pitch.UP], rel=1e-3, abs=0.1)
+    np.testing.assert_allclose([seen[f"pad.{pad}_seconds"] for pad in range(34)], now.pads, rtol=1e-4)
+    np.testing.assert_allclose([seen[f"ball.velocity_{axis}"] for axis in "xyz"], now.ball[3:6], rtol=1e-4)
+    assert seen["aim.ball_distance"] == pytest.approx(np.linalg.norm(now.ball[:3] - own[:3]), rel=1e-4)
+    assert np.linalg.norm([seen[f"aim.to_ball_{axis}"] for axis in ("nose", "right", "roof")]) == pytest.approx(1)
 
 
 _REPLAY = """

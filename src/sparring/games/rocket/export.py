@@ -22,7 +22,7 @@ from sparring.core.files import write_folder
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import CONTROLS, action_table
 from sparring.games.rocket.net import CLIP, Encoder, RocketPolicy
-from sparring.games.rocket.observation import input_columns, is_motion
+from sparring.games.rocket.observation import column_divisor, input_columns, is_motion
 
 POLICY, BUNDLE = "policy.pt2", "bundle.json"
 _AGENT_FILES = {"bot.py": "rlbot_agent.py", "bot.toml": "rlbot_bot.toml", "README.md": "rlbot_readme.md"}
@@ -123,10 +123,17 @@ def _lines(value: Any) -> str:
 
 
 def _inputs(policy: RocketPolicy, columns: list[str], *, hide: bool) -> list[dict[str, Any]]:
-    """Every input with its place, its name, how it is normalised, and whether it is always 0 (`hidden`)."""
+    """Every input: its place and name, what its quantity is divided by, its normalisation, whether it is always 0."""
     normalise = cast("Encoder", policy.encoder).normalise
     mean, scale = normalise.mean.tolist(), normalise.scale.tolist()
     return [
-        {"index": index, "name": name, "mean": mean[index], "scale": scale[index], "hidden": hide and is_motion(name)}
+        {
+            "index": index,
+            "name": name,
+            "divided_by": column_divisor(name),
+            "mean": mean[index],
+            "scale": scale[index],
+            "hidden": hide and is_motion(name),
+        }
         for index, name in enumerate(columns)
     ]

@@ -83,6 +83,21 @@ def input_columns(kind: str, room: int) -> list[str]:
     return [*(f"{car}.{name}" for car in cars for name in _CAR), *_WORLD]
 
 
+def column_divisor(column: str) -> float:
+    """What a length, speed, spin, time or count is divided by in an input column; 1 for flags and unit vectors."""
+    name = column.split(".", 1)[1]
+    what = name.rsplit("_", 1)[0] if name.rsplit("_", 1)[-1] in ("x", "y", "z", *_OWN) else name
+    if what == "spin":
+        return pi
+    if what == "boost":
+        return 100.0
+    if what == "goals_ahead":
+        return 5.0
+    if what == "idle_seconds" or column.startswith("pad."):
+        return 10.0
+    return 2300.0 if what in _LENGTHS else 1.0
+
+
 def is_motion(column: str) -> bool:
     """Whether an input column is a velocity or a spin: what `positions` hides."""
     return column.split(".", 1)[1].split("_")[0] in ("velocity", "spin", "speed")
@@ -93,6 +108,10 @@ def _axes(name: str, axes: tuple[str, str, str] = ("x", "y", "z")) -> list[str]:
 
 
 _OWN = ("nose", "right", "roof")
+_LENGTHS = (
+    *("position", "velocity", "ball", "velocity_of_ball", "from_own", "velocity_from_own", "their_goal", "own_goal"),
+    *("ball_distance", "goal_distance", "speed_to_ball", "speed_of_ball_to_goal"),
+)
 _CAR = [
     "present",
     *(name for part in ("position", "nose", "roof", "velocity", "spin") for name in _axes(part)),
