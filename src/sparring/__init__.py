@@ -98,7 +98,7 @@ def evaluate(
     *,
     game: str | None = None,
     settings: Mapping[str, Any] | None = None,
-    matches: int = 400,
+    matches: int | None = None,
     parallel: int = 256,
     style: "Style | None" = None,
     seed: int = 0,
@@ -109,16 +109,17 @@ def evaluate(
         first: a player by name (a run or checkpoint folder, shipped weights, a built-in player, ...) or any `Player`.
         second: likewise.
         game: the game; by default that of the first checkpoint among the players.
-        settings: the game's rule options, laid over that checkpoint's.
-        matches: how many count.
+        settings: the game's rule options, laid over that checkpoint's and what the game is judged by.
+        matches: how many count; by default 400, in Rocket League 64 of five minutes.
         parallel: matches played at the same time.
         style: how networks play: temperature, look-ahead, device.
         seed: of everything random.
     """
     from sparring.league import Seating
-    from sparring.league.evaluation import evaluate_entrants
+    from sparring.league.evaluation import evaluate_entrants, rating_matches
 
-    seating = Seating.of(first, second, game=game, settings=settings)
+    seating = Seating.of(first, second, game=game, settings=settings, rating=True)
+    matches = matches or rating_matches(seating.game)
     return evaluate_entrants(seating, matches=matches, parallel=parallel, seed=seed, style=style)
 
 

@@ -139,6 +139,7 @@ def test_a_score_as_a_table_and_as_data():
     assert data["interval"][0] < data["win_rate"] == 0.7 < data["interval"][1]
     assert data.keys() == {
         "matches", "wins", "draws", "losses", "failed", "win_rate", "interval", "decisions_per_match",
+        "points_per_minute",
     }  # fmt: skip
 
 

@@ -30,7 +30,10 @@ def evaluate(
     first: Annotated[str, typer.Argument(help=PLAYER)],
     second: Annotated[str, typer.Argument(help="The opponent, likewise.")],
     game: Annotated[str | None, typer.Option(help="The game.  [default: the checkpoint's]")] = None,
-    matches: Annotated[int, typer.Option(min=1, help="Matches, seats changing from one to the next.")] = 400,
+    matches: Annotated[
+        int | None,
+        typer.Option(min=1, help="Matches, seats changing from one to the next.  [default: 400; Rocket League: 64]"),
+    ] = None,
     parallel: Parallel = 256,
     temperature: Temperature = 1.0,
     simulations: Simulations = 0,
@@ -48,7 +51,7 @@ def evaluate(
     import json
 
     from sparring.league import Seating, Style
-    from sparring.league.evaluation import evaluate_entrants
+    from sparring.league.evaluation import evaluate_entrants, rating_matches
     from sparring.report.progress import ProgressLine
     from sparring.report.tables import score_json, score_table
 
@@ -60,15 +63,16 @@ def evaluate(
         threads=threads,
         key=key,
     )
-    seating = Seating.of(first, second, game=game, settings=game_settings(context))
-    with ProgressLine("evaluating", total=matches) as bar:
+    seating = Seating.of(first, second, game=game, settings=game_settings(context), rating=True)
+    total = matches or rating_matches(seating.game)
+    with ProgressLine("evaluating", total=total) as bar:
         score = evaluate_entrants(
             seating,
-            matches=matches,
+            matches=total,
             parallel=parallel,
             seed=seed,
             style=style,
-            pulse=lambda ended: bar.update(ended, f"{ended:,} of {matches:,} matches  {bar.per_second:.1f} matches/s"),
+            pulse=lambda ended: bar.update(ended, f"{ended:,} of {total:,} matches  {bar.per_second:.1f} matches/s"),
             say=bar.say,
         )
     settings = dict(seating.spec.settings)

@@ -35,7 +35,9 @@ def watch_rocket(
     player: Annotated[str, typer.Argument(help=f"The blue team. {PLAYER}")],
     opponent: Annotated[str, typer.Option(help="The orange team, likewise.")] = "rule",
     out: Annotated[Path, typer.Option(help="The replay page to write.")] = Path("match.html"),
-    picture: Annotated[Path | None, typer.Option(help="An animated GIF to write as well.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="A moving picture to write as well: .gif, .png or .webp.")
+    ] = None,
     stream: Annotated[str | None, typer.Option(help="rocketsimvis, rocketsimvis:HOST:PORT or rlviser: live.")] = None,
     matches: Annotated[int, typer.Option(min=1, help="Play so many and keep the one that paid blue most.")] = 1,
     temperature: Temperature = 0.0,
@@ -50,9 +52,11 @@ def watch_rocket(
     """
     from sparring.games.rocket.arena import RocketArena
     from sparring.games.rocket.stream import open_stream
-    from sparring.games.rocket.watch import best_for_blue, record, summary, write_recording
+    from sparring.games.rocket.watch import best_for_blue, picture_kind, record, summary, write_recording
     from sparring.league import Seating, Style
 
+    if picture is not None:
+        picture_kind(picture)
     seating = Seating.of(player, opponent, game="rocket", settings=game_settings(context))
     each = open_stream(stream, seconds_a_frame=seating.settings.tick_skip / 120) if stream is not None else None
     style = Style(temperature=temperature, device=device, threads=threads, key=key)
@@ -69,16 +73,20 @@ export = typer.Typer(cls=Commands, help="Write a trained policy for use without 
 app.add_typer(export, name="export")
 
 
-@export.command("rocket", epilog="Example: sparring export rocket runs/rocket-1v1 bot/")
+@export.command("rocket", context_settings=EXTRA, epilog="Example: sparring export rocket runs/rocket-1v1 bot/")
 def export_rocket(
+    context: typer.Context,
     player: Annotated[str, typer.Argument(help=NETWORK)],
     folder: Annotated[Path, typer.Argument(help="The bundle's folder.")],
 ) -> None:
-    """Write a bundle for an RLBot agent: policy (torch.export), observation, actions, tick skip and delay."""
+    """Write a bundle for an RLBot agent: policy (torch.export), observation, actions, tick skip and delay.
+
+    Game settings follow as --key value: --action-delay 7, --observation package.module:name.
+    """
     from sparring.games.rocket.export import export_bundle
     from sparring.league import Seating
 
-    seating = Seating.of(player, game="rocket", networks=True)
+    seating = Seating.of(player, game="rocket", settings=game_settings(context), networks=True)
     policy: Any = seating.network()
     export_bundle(policy, seating.spec, folder)
     say(f"wrote {folder}")

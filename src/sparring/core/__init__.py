@@ -17,6 +17,7 @@ from sparring.core.forward_model import ForwardModel
 from sparring.core.game import (
     Game,
     Installable,
+    Rated,
     Solvable,
     Watchable,
     built_in,
@@ -56,6 +57,7 @@ __all__ = [
     "Naming",
     "Player",
     "RandomPlayer",
+    "Rated",
     "Results",
     "Resumable",
     "Rows",

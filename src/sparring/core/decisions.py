@@ -64,6 +64,10 @@ class Results(Rows):
     """`float32[n, seats]` what each seat gained since its last row, the end included."""
     failed: NDArray[np.bool_]
     """`bool[n]` the match broke off (its engine died); it counts for nothing and trains nobody."""
+    points: NDArray[np.float32] | None = None
+    """`float32[n, seats]` what each seat's side scored (goals), in games that are played for points by the clock."""
+    minutes: NDArray[np.float32] | None = None
+    """`float32[n]` of game time that the match took, in the same games."""
 
     @classmethod
     def none(cls, seats: int) -> "Results":

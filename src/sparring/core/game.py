@@ -88,6 +88,16 @@ class Watchable(Protocol):
         ...
 
 
+@runtime_checkable
+class Rated(Protocol):
+    """A game whose matches in training are not those that strength is judged by: shorter, from chosen positions."""
+
+    rating: Mapping[str, Any]
+    """Settings that `sparring evaluate` lays over a checkpoint's, unless the user says otherwise."""
+    rating_matches: int
+    """Matches that `sparring evaluate` plays, unless the user says otherwise."""
+
+
 def game_names() -> list[str]:
     """Names of all installed games, sorted."""
     return sorted(point.name for point in entry_points(group=ENTRY_POINTS))

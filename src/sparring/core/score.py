@@ -15,6 +15,8 @@ class Score:
     failed: int = 0
     """Matches that broke off; they count for nothing."""
     decisions_per_match: float = 0.0
+    points_per_minute: tuple[float, float] | None = None
+    """Scored by the player and by the opponent (goals), in games that count them; failed matches left out."""
 
     def __add__(self, other: "Score") -> "Score":
         """Both sets of matches together."""

@@ -3,11 +3,15 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sparring.core import Arena, Player, Score
+from sparring.core import Arena, Game, Player, Rated, Results, Score
 from sparring.league.entrants import Style
 from sparring.league.seating import Seating
 from sparring.rollout import Collector, taking_turns
+
+MATCHES = 400
+"""Matches of a rating, where the game does not say otherwise (`core.Rated`)."""
 
 
 def evaluate(
@@ -24,8 +28,20 @@ def evaluate(
     `names` are for the records that an arena keeps.
     """
     players = dict(zip(_distinct(names), (first, second), strict=True))
-    collector = Collector(arena, players, taking_turns([0, 1], arena.spec.seats))
-    seated, outcome = collector.play(matches, pulse=pulse)
+    lineup = taking_turns([0, 1], arena.spec.seats)
+    collector = Collector(arena, players, lineup)
+    points, minutes = np.zeros(2), 0.0
+
+    def count(serials: NDArray[np.int64], results: Results) -> None:
+        nonlocal minutes
+        if results.points is None or results.minutes is None:
+            return
+        for number, mine in enumerate(lineup(serials)):
+            if not results.failed[number]:
+                points[:] += [results.points[number, mine == side].max() for side in (0, 1)]
+                minutes += float(results.minutes[number])
+
+    seated, outcome = collector.play(matches, pulse=pulse, ended=count)
     mine = np.where(seated == 0, outcome, np.nan)
     failed = np.isnan(outcome).all(axis=1)
     result = np.nanmean(mine[~failed], axis=1)
@@ -35,6 +51,7 @@ def evaluate(
         losses=int((result < 0).sum()),
         failed=int(failed.sum()),
         decisions_per_match=collector.counters.decisions / max(1, collector.counters.matches),
+        points_per_minute=(float(points[0] / minutes), float(points[1] / minutes)) if minutes else None,
     )
 
 
@@ -52,6 +69,11 @@ def evaluate_entrants(
     names = (seating.entrants[0].name, seating.entrants[1].name)
     with seating.seated(matches=min(parallel, matches), seed=seed, style=style, say=say) as ((first, second), arena):
         return evaluate(first, second, arena, matches=matches, names=names, pulse=pulse)
+
+
+def rating_matches(game: Game) -> int:
+    """Matches that a rating of `game` plays unless the user says otherwise."""
+    return game.rating_matches if isinstance(game, Rated) else MATCHES
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from sparring.core import Arena, Game, GameSpec, InputError, Player, load_game
+from sparring.core import Arena, Game, GameSpec, InputError, Player, Rated, load_game
 from sparring.core.settings import convert
 from sparring.league.entrants import Entrant, Style
 from sparring.report.progress import announced, compiling_announced
@@ -36,11 +36,13 @@ class Seating:
         game: str | None = None,
         settings: Mapping[str, Any] | None = None,
         networks: bool = False,
+        rating: bool = False,
     ) -> "Seating":
         """`players` at `game`, with `settings` laid over those of the first checkpoint among them.
 
-        Raises `InputError` if a name is unknown, the game is left open, a checkpoint is of another game, or, where
-        only `networks` will do, a player is none.
+        With `rating`, settings that the game is judged by (`core.Rated`) are laid between the two. Raises `InputError`
+        if a name is unknown, the game is left open, a checkpoint is of another game, or, where only `networks` will
+        do, a player is none.
         """
         entrants = tuple(who if isinstance(who, Entrant) else Entrant.of(who) for who in players)
         for entrant in entrants:
@@ -56,7 +58,8 @@ class Seating:
         for name, spec in trained:
             if spec.game != game:
                 raise InputError(f"{name}: a checkpoint of {spec.game} cannot play {game}")
-        values = {**(dict(trained[0][1].settings) if trained else {}), **(settings or {})}
+        judged_by = plugin.rating if rating and isinstance(plugin, Rated) else {}
+        values = {**(trained[0][1].settings if trained else {}), **judged_by, **(settings or {})}
         chosen: Any = convert(values, plugin.settings, where=f"{game} settings")
         return cls(entrants, plugin, chosen, plugin.spec(chosen))
 

@@ -7,14 +7,13 @@ A factory is imported only where the user names it: in a preset, on the command 
 the name for people to read, and is never a reason to import anything.
 """
 
-import importlib
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
 
 from sparring.core import Game, GameSpec, InputError
+from sparring.core.code import load_code
 from sparring.core.settings import convert
 
 Factory = Callable[[GameSpec], nn.Module]
@@ -47,13 +46,4 @@ def build_network(network: Mapping[str, Any], game: Game, spec: GameSpec) -> Any
 
 def load_factory(text: str) -> Factory:
     """The callable that `package.module:function` names, importable from here or the present folder."""
-    module, _, attribute = text.partition(":")
-    if "" not in sys.path:
-        sys.path.append("")  # last: files of the present folder hide no installed module
-    try:
-        factory: Factory = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"{text}: cannot import it: {error}") from error
-    if not callable(factory):
-        raise InputError(f"{text}: not a function that builds a policy")
-    return factory
+    return load_code(text, what="a function that builds a policy")

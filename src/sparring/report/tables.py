@@ -18,16 +18,29 @@ if TYPE_CHECKING:
 def score_table(title: str, scores: Mapping[str, Score]) -> Table:
     """One line an opponent."""
     table = Table("opponent", "win rate", "95% interval", "wins", "draws", "losses", title=title, title_justify="left")
+    if any(score.points_per_minute is not None for score in scores.values()):
+        table.add_column("for : against a minute")
     for name, score in scores.items():
         low, high = score.interval
         counts = map(str, (score.wins, score.draws, score.losses))
-        table.add_row(name, f"{score.win_rate:.1%}", f"{low:.1%} - {high:.1%}", *counts)
+        points = () if score.points_per_minute is None else ("{:.2f} : {:.2f}".format(*score.points_per_minute),)
+        table.add_row(name, f"{score.win_rate:.1%}", f"{low:.1%} - {high:.1%}", *counts, *points)
     return table
 
 
 def score_json(score: Score) -> dict[str, Any]:
     """The same as plain data."""
-    names = ("matches", "wins", "draws", "losses", "failed", "win_rate", "interval", "decisions_per_match")
+    names = (
+        "matches",
+        "wins",
+        "draws",
+        "losses",
+        "failed",
+        "win_rate",
+        "interval",
+        "decisions_per_match",
+        "points_per_minute",
+    )
     return {name: getattr(score, name) for name in names}
 
 

@@ -117,12 +117,17 @@ class Collector:
             return self._open.take_finished(self._names)
 
     def play(
-        self, matches: int, *, pulse: Callable[[int], None] = lambda ended: None
+        self,
+        matches: int,
+        *,
+        pulse: Callable[[int], None] = lambda ended: None,
+        ended: Callable[[NDArray[np.int64], Results], None] = lambda serials, results: None,
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Plays matches number 0 to `matches` - 1 to their ends, on a fresh collector.
 
         Which matches count is settled before the first move, so that short ones are not favoured. `pulse` is called
-        before every wait with the number of matches that have ended; what it raises breaks off. Returns
+        before every wait with the number of matches that have ended; what it raises breaks off. `ended` gets the
+        numbers and results of matches that count. Returns
         `(seated: int32[matches, seats], outcome: float32[matches, seats])`; a failed match has NaN outcomes.
         """
         outcome = np.full((matches, self._arena.spec.seats), np.nan, np.float32)
@@ -132,6 +137,8 @@ class Collector:
             decisions, serials, results = self._wait()
             counted = serials < matches
             outcome[serials[counted]] = np.where(results.failed[counted, None], np.nan, results.outcome[counted])
+            if counted.any():
+                ended(serials[counted], results.take(np.flatnonzero(counted)))
             pending -= int(counted.sum())
             if pending > 0:  # nobody is asked about the matches that follow
                 self._answer(decisions)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from sparring.core import Game, InputError, did_you_mean, game_names, load_game
+from sparring.core.code import code_names
 from sparring.core.settings import apply_overrides, convert, read_settings
 from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
@@ -123,7 +124,10 @@ def load_config(preset: str, overrides: Sequence[str]) -> tuple[TrainConfig, Gam
 def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) -> dict[str, Any]:
     """`data` with overrides; a factory that a file of a run folder names counts only if an override names it again."""
     network = data.get("network")
-    if not (path.resolve().parent / STORED).exists() or not isinstance(network, dict) or FACTORY not in network:
+    stored = (path.resolve().parent / STORED).exists()
+    for name in code_names(data.get("settings")) if stored else ():
+        raise InputError(f"{path}: a run folder is data, and this names {name}, code of your own: use your own preset")
+    if not stored or not isinstance(network, dict) or FACTORY not in network:
         return apply_overrides(data, overrides)
     without = {**data, "network": {key: value for key, value in network.items() if key != FACTORY}}
     config = apply_overrides(without, overrides)

@@ -88,12 +88,12 @@ import json, sys, torch
 folder = sys.argv[1]
 about = json.load(open(f"{folder}/bundle.json"))
 policy = torch.export.load(f"{folder}/policy.pt2").module()
-memory = [torch.zeros(len(torch.load(f"{folder}/rows.pt")[0]), *shape) for shape in about["memory"].values()]
+memory = [torch.zeros(len(torch.load(f"{folder}/rows.pt")[0]), *part["shape"]) for part in about["memory"]]
 chosen = []
 for flat in torch.load(f"{folder}/rows.pt"):
     logits, *memory = policy(flat, *memory)
     chosen.append(logits.argmax(dim=1).tolist())
-assert len(about["actions"]) == logits.shape[1] and "sparring" not in sys.modules
+assert len(about["actions"]["table"]) == logits.shape[1] and "sparring" not in sys.modules
 print(json.dumps({"chosen": chosen, "tick_skip": about["tick_skip"], "delay": about["action_delay"]}))
 """
 

@@ -28,6 +28,7 @@ def one_match(seats=2, **changes):
         "scored": np.zeros(1, np.int32),
         "last_team": np.zeros(1, np.int32),
         "kickoff": np.zeros(1, np.bool_),
+        "first": np.zeros(1, np.bool_),
     }
     return Transition(**{**parts, **changes})
 

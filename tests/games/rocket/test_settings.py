@@ -24,7 +24,7 @@ def settings(**values):
 @pytest.mark.parametrize(
     ("values", "line"),
     [
-        ({"rewards": {"components": {"tuoch": 1.0}}}, "unknown component 'tuoch'; there are: goal, concede, touch"),
+        ({"rewards": {"components": {"tuoch": 1.0}}}, "unknown name 'tuoch'; did you mean 'touch'"),
         ({"rewards": {"components": {"touch": "nan"}}}, "rewards.components.touch: the weight must be a finite"),
         ({"stage": -1}, "stage = -1"),
         ({"stage": 2, "curriculum": TWO_STAGES, "room": 2}, "stage: 2 is not one of the 2 stages"),

@@ -17,10 +17,10 @@ from sparring.games.rocket import setup
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.highlights import keep_highlights, read_highlights
 from sparring.games.rocket.players import RulePlayer, TowardBallPlayer
-from sparring.games.rocket.reward_study import inspect_run, variants
+from sparring.games.rocket.reward_study import inspect_run, plot, variants
 from sparring.games.rocket.settings import RocketSettings
 from sparring.games.rocket.stream import open_stream, rocketsimvis_packet
-from sparring.games.rocket.watch import animated_picture, best_for_blue, html_page, record, summary
+from sparring.games.rocket.watch import animated_picture, best_for_blue, html_page, record, summary, write_recording
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,8 @@ def test_the_page_stands_alone_and_holds_the_match(recordings):
     data = json.loads(re.search(r"const match = (\{.*\});", page).group(1))
     assert len(data["ball"]) == len(data["cars"]) == len(data["goals"]) == 45
     assert len(data["pads"]) == 34
+    assert len(data["taken"]) == 45
+    assert data["taken"][20] == np.flatnonzero(recordings[0].taken[20]).tolist()
 
 
 def test_the_picture_moves(recordings):
@@ -97,6 +99,36 @@ def test_an_unknown_viewer_is_named():
         open_stream("vlc", seconds_a_frame=0.1)
 
 
+@pytest.mark.parametrize("kind", ["gif", "png", "webp"])
+def test_a_picture_is_what_its_name_says(recordings, tmp_path, kind):
+    write_recording(recordings[0], tmp_path / "match.html", tmp_path / f"match.{kind}")
+    with Image.open(tmp_path / f"match.{kind}") as picture:
+        assert picture.format == kind.upper()
+        assert picture.n_frames > 20
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["rule", "--picture", "x.mp4"], r"x\.mp4: pictures can be \.gif, \.png, \.webp, not \.mp4"),
+        (["hex-7x7"], "hex-7x7: a checkpoint of hex cannot play rocket"),
+        (["rule", "--opponent", "hex-7x7"], "hex-7x7: a checkpoint of hex cannot play rocket"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused_before_anything_is_played(words, line, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["watch", "rocket", *words])
+    assert done.exit_code != 0
+    assert isinstance(done.exception, InputError)
+    assert re.search(line, str(done.exception))
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_component_has_a_colour_of_its_own():
+    drawn = plot({f"part{n}": [0.0, n] for n in range(20)}, title="many")
+    assert len(set(re.findall(r'stroke="(#......)" stroke-width="2"', drawn))) == 20
+
+
 def test_rewards_of_a_run_are_plotted(tmp_path):
     lines = [{"update": n, "play/reward/touch": n / 10, "play/reward/goal": 1 - n / 10} for n in range(10)]
     lines.append({"update": 9, "rating/update": 9})  # the final rating
@@ -113,8 +145,8 @@ def test_an_ablation_leaves_out_one_component_at_a_time():
     runs = variants("rocket", {"rewards": {"components": {"goal": 1.0, "touch": 0.5}}})
     assert runs == {
         "all": [],
-        "without goal": ["settings.rewards.components.goal=0.0"],
-        "without touch": ["settings.rewards.components.touch=0.0"],
+        "without goal": ['settings.rewards.components={"goal": 0.0, "touch": 0.5}'],
+        "without touch": ['settings.rewards.components={"goal": 1.0, "touch": 0.0}'],
     }
     with pytest.raises(InputError, match="an ablation needs a rocket preset"):
         variants("hex", {})

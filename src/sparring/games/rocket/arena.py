@@ -17,24 +17,29 @@ from sparring.games.rocket.actions import action_table
 from sparring.games.rocket.curriculum import Curriculum, elo
 from sparring.games.rocket.group import FieldView, Group
 from sparring.games.rocket.observation import observation_fields
-from sparring.games.rocket.settings import RocketSettings
+from sparring.games.rocket.own import Own, own_observation
+from sparring.games.rocket.settings import OBSERVATIONS, STORED, RocketSettings
 from sparring.games.rocket.tally import Tally
 
 
 def rocket_spec(settings: RocketSettings) -> GameSpec:
     """What rows look like under `settings`."""
+    kind, own = settings.observation, 0
+    if kind not in OBSERVATIONS:
+        _, own = own_observation(kind, settings.room)
+        kind = STORED + kind
     return GameSpec(
         game="rocket",
         settings={
             "room": settings.room,
             "actions": settings.actions,
-            "observation": settings.observation,
+            "observation": kind,
             "tick_skip": settings.tick_skip,
             "action_delay": settings.action_delay,
         },
         seats=2 * settings.room,
         actions=len(action_table(settings.actions)),
-        observation=observation_fields(settings.observation, settings.room),
+        observation=observation_fields(kind, settings.room, own=own),
     )
 
 
@@ -52,7 +57,7 @@ class RocketArena:
         count = 1 if settings.threads == 0 else min(settings.threads + 1, matches)
         bounds = np.linspace(0, matches, count + 1).astype(int).tolist()
         self._groups = [
-            Group(self._spec, staged, range(low, high), seed=seed, played=lambda: self.rows)
+            Group(self._spec, staged, range(low, high), seed=seed, played=lambda: self.rows, own=Own.of(settings))
             for low, high in pairwise(bounds)
         ]
         self._matches = matches

@@ -33,6 +33,8 @@ class RocketGame:
         "toward-ball": lazy_call(_PLAYERS, "TowardBallPlayer"),
         "rule": lazy_call(_PLAYERS, "RulePlayer"),
     }
+    rating: Mapping[str, Any] = {"end": "clock", "seconds": 300.0, "starts": {"kickoff": 1.0}, "idle_seconds": 0.0}
+    rating_matches = 64
 
     def install(self, say: Callable[[str], None]) -> None:
         """The collision meshes of the field."""

@@ -17,6 +17,7 @@ from sparring.core import Decisions, GameSpec, IllegalAction, Results
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import action_table
 from sparring.games.rocket.observation import observe
+from sparring.games.rocket.own import Own
 from sparring.games.rocket.referee import Referee
 from sparring.games.rocket.rewards import Transition, components, mix
 from sparring.games.rocket.settings import TEAM_SIZE, RocketSettings, weight_at
@@ -47,13 +48,14 @@ class Group:
     """A contiguous range of slots that step together. Owns their arrays; no two threads share one.
 
     `spec` is what rows look like, `settings` what is played (a stage's, without the curriculum), `played` says how many
-    rows the whole arena has played: what reward schedules count.
+    rows the whole arena has played, which reward schedules count, `own` is the user's code of all stages.
     """
 
     def __init__(
-        self, spec: GameSpec, settings: RocketSettings, slots: range, *, seed: int, played: Callable[[], int]
+        self, spec: GameSpec, settings: RocketSettings, slots: range, *, seed: int, played: Callable[[], int], own: Own
     ) -> None:
         self.settings = settings
+        self._own = own
         self._slots = slots
         self._played = played
         self._table = action_table(settings.actions)
@@ -140,13 +142,14 @@ class Group:
         self._cars[self._row_match, self._row_seat] = readings.cars
         count_down(self._pads, readings.pads, self._simulators, ticks=settings.tick_skip)
         self._last[self._row_match, self._row_seat] = self._table[actions]
+        first = self._first.copy()
         self._first[:] = False
         goals = readings.score - self._score
         self._score = readings.score
         failed = self._find_broken()
         self.tally.step(self._cars, self._row_match, self._row_seat, goals)
         self._referee.watch(settings, self._cars, self._present)
-        self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32), ball_before)
+        self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32), ball_before, first)
         verdict = self._referee.judge(settings, goals, self._ball, ball_before)
         ended = np.flatnonzero(verdict.over | failed)
         self._close(ended, failed, verdict.ending)
@@ -160,7 +163,7 @@ class Group:
             self._begin(ended.tolist())
         self._observe()
 
-    def _pay(self, scored: NDArray[np.int32], ball_before: NDArray[np.float32]) -> None:
+    def _pay(self, scored: NDArray[np.int32], ball_before: NDArray[np.float32], first: NDArray[np.bool_]) -> None:
         """Rewards of the step, and what the reports count."""
         rewards = self.settings.rewards
         weights = rewards.weights(self._played())
@@ -173,8 +176,10 @@ class Group:
             scored=scored,
             last_team=self._referee.last_team,
             kickoff=self._referee.kickoff,
+            first=first,
         )
-        paid = components(transition, weights, seconds=self.settings.tick_skip / field.TICKS)
+        seconds = self.settings.tick_skip / field.TICKS
+        paid = components(transition, weights, seconds=seconds, own=self._own.rewards)
         for name, total in zip(weights, paid.sum(axis=(1, 2)).tolist(), strict=True):
             self.paid[name] = self.paid.get(name, 0.0) + total
         spirit = weight_at(rewards.team_spirit, self._played())
@@ -219,6 +224,8 @@ class Group:
             outcome=(winner[:, None] * sign * present).astype(np.float32),
             reward=np.where(failed[ended, None], 0, self._reward[ended]).astype(np.float32),
             failed=failed[ended],
+            points=np.repeat(self._referee.goals[ended], seats // 2, axis=1).astype(np.float32),
+            minutes=(self._referee.seconds[ended] / 60).astype(np.float32),
         )
         self.tally.end(self._referee.seconds[ended], winner, ending[ended])
         for index in np.flatnonzero(failed).tolist():  # what broke may stay broken
@@ -236,7 +243,8 @@ class Group:
             if start == "kickoff":
                 simulator.kickoff(self._draw(index))
             else:
-                simulator.place(SITUATIONS[start](self._random[index], simulator.team))
+                situation = SITUATIONS[start] if start in SITUATIONS else self._own.starts[start]
+                simulator.place(situation(self._random[index], simulator.team))
             self._referee.begin(index, kickoff=start == "kickoff")
         room = self._present.shape[1] // 2
         for index in indices:
@@ -286,6 +294,10 @@ class Group:
             row_match=self._row_match,
             row_seat=self._row_seat,
         )
+        if self._own.observe is not None:
+            k = len(self._row_match)
+            cars, world = (self._observation[name][:k] for name in ("cars", "world"))
+            self._observation["own"][:k] = self._own.observe(cars, world)
 
 
 @numba.njit(cache=True, nogil=True)

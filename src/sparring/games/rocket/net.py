@@ -23,6 +23,8 @@ in the air four fifths of the time, where it cannot learn to drive; with this it
 
 CONSTANT = 1e-8
 """Inputs of less variance than this have never changed."""
+CLIP = 10.0
+"""Normalised inputs are kept within plus and minus this."""
 
 
 class Normalise(nn.Module):
@@ -44,8 +46,12 @@ class Normalise(nn.Module):
 
     def forward(self, flat: Tensor) -> Tensor:
         """`float[k, width]` in and out."""
-        scale = torch.where(self.variance > CONSTANT, torch.rsqrt(self.variance + 1e-2), 0.0)
-        return ((flat - self.mean) * scale).clamp(-10.0, 10.0)
+        return ((flat - self.mean) * self.scale).clamp(-CLIP, CLIP)
+
+    @property
+    def scale(self) -> Tensor:
+        """`float[width]`: what the distance from the mean is multiplied by."""
+        return torch.where(self.variance > CONSTANT, torch.rsqrt(self.variance + 1e-2), 0.0)
 
     @torch.no_grad()
     def absorb(self, flat: Tensor) -> None:
@@ -65,8 +71,8 @@ class Encoder(nn.Module):
 
     def __init__(self, spec: GameSpec, network: RocketNetwork) -> None:
         super().__init__()
-        self.names = sorted(spec.observation)
-        inputs = sum(prod(part.shape) for part in spec.observation.values())
+        self.names = ["own"] if "own" in spec.observation else sorted(spec.observation)
+        inputs = sum(prod(spec.observation[name].shape) for name in self.names)
         self.normalise = Normalise(inputs)
         self.attention = CarAttention(spec, network.width // 4) if network.kind == "attention" else None
         wide = inputs if self.attention is None else inputs + self.attention.width
@@ -93,7 +99,7 @@ class CarAttention(nn.Module):
 
     def __init__(self, spec: GameSpec, width: int) -> None:
         super().__init__()
-        if "cars" not in spec.observation:
+        if "cars" not in spec.observation or "own" in spec.observation:
             raise InputError("network.kind: attention needs observation: default or positions, which list the cars")
         self.places, self.features = spec.observation["cars"].shape
         self.width = width

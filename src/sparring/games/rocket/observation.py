@@ -33,10 +33,14 @@ seat order, rows of absent cars all 0:
 
 What is in a car's own axes could be worked out from the rest; a small network need not learn how.
 
+An observation of the user's own is a third array, `own: float32[width]`, made from the other two, which built-in
+players read; a network sees `own` alone.
+
 `positions` is the same with velocities and spins at 0. `rlgym` is one array `flat: float32[52 + 40 * room]`, equal to
 RLGym's `DefaultObs(zero_padding=room)`.
 """
 
+from collections.abc import Callable
 from math import pi
 
 import numba
@@ -45,10 +49,14 @@ from numpy.typing import NDArray
 
 from sparring.core import Array, Field
 from sparring.games.rocket import field
+from sparring.games.rocket.actions import CONTROLS
 from sparring.games.rocket.vectors import Number, Vector, between, dot, length
 
 Floats = Array
 Rows = NDArray[np.int32]
+
+OwnObservation = Callable[[Array, Array], Array]
+"""Of the user: (`cars: float32[k, 2 * room, 33]`, `world: float32[k, 88]`) -> `float32[k, width]`."""
 
 CAR_FEATURES = 33
 WORLD_FEATURES = 88
@@ -59,11 +67,75 @@ _BACK_WALL = np.float32(field.BACK_WALL)
 _GOAL_MIDDLE = np.float32(field.GOAL_HEIGHT / 2)
 
 
-def observation_fields(kind: str, room: int) -> dict[str, Field]:
-    """The arrays of observation `kind`, for a spec."""
+def observation_fields(kind: str, room: int, *, own: int = 0) -> dict[str, Field]:
+    """The arrays of observation `kind`, for a spec; `own` is the width of one of the user's own."""
     if kind == "rlgym":
         return {"flat": Field((52 + 40 * room,), "float32")}
-    return {"cars": Field((2 * room, CAR_FEATURES), "float32"), "world": Field((WORLD_FEATURES,), "float32")}
+    fields = {"cars": Field((2 * room, CAR_FEATURES), "float32"), "world": Field((WORLD_FEATURES,), "float32")}
+    return fields | ({"own": Field((own,), "float32")} if own else {})
+
+
+def input_columns(kind: str, room: int) -> list[str]:
+    """The name of every input of a flat row: the arrays of `observation_fields` in the order of their names."""
+    cars = ["own", *(f"mate_{n}" for n in range(1, room)), *(f"opponent_{n}" for n in range(1, room + 1))]
+    if kind == "rlgym":
+        return [*_WORLD[:52], *(f"{car}.{name}" for car in cars for name in _CAR[1:21])]
+    return [*(f"{car}.{name}" for car in cars for name in _CAR), *_WORLD]
+
+
+def column_divisor(column: str) -> float:
+    """What a length, speed, spin, time or count is divided by in an input column; 1 for flags and unit vectors."""
+    name = column.split(".", 1)[1]
+    what = name.rsplit("_", 1)[0] if name.rsplit("_", 1)[-1] in ("x", "y", "z", *_OWN) else name
+    if what == "spin":
+        return pi
+    if what == "boost":
+        return 100.0
+    if what == "goals_ahead":
+        return 5.0
+    if what == "idle_seconds" or column.startswith("pad."):
+        return 10.0
+    return 2300.0 if what in _LENGTHS else 1.0
+
+
+def is_motion(column: str) -> bool:
+    """Whether an input column is a velocity or a spin: what `positions` hides."""
+    return column.split(".", 1)[1].split("_")[0] in ("velocity", "spin", "speed")
+
+
+def _axes(name: str, axes: tuple[str, str, str] = ("x", "y", "z")) -> list[str]:
+    return [f"{name}_{axis}" for axis in axes]
+
+
+_OWN = ("nose", "right", "roof")
+_LENGTHS = (
+    *("position", "velocity", "ball", "velocity_of_ball", "from_own", "velocity_from_own", "their_goal", "own_goal"),
+    *("ball_distance", "goal_distance", "speed_to_ball", "speed_of_ball_to_goal"),
+)
+_CAR = [
+    "present",
+    *(name for part in ("position", "nose", "roof", "velocity", "spin") for name in _axes(part)),
+    *("boost", "demolished_seconds", "on_ground", "boosting", "supersonic"),
+    *_axes("ball", _OWN),
+    *_axes("velocity_of_ball", _OWN),
+    *_axes("from_own", _OWN),
+    *_axes("velocity_from_own", _OWN),
+]
+_WORLD = [
+    *(name for part in ("position", "velocity", "spin") for name in _axes(f"ball.{part}")),
+    *(f"pad.{pad}_seconds" for pad in range(field.PADS)),
+    *(f"jump.{name}" for name in ("held", "handbrake", "jumped", "jumping", "flipped", "flipping", "double_jumped")),
+    *("jump.can_flip", "jump.air_seconds"),
+    *(f"last.{control}" for control in CONTROLS),
+    *(f"match.{name}" for name in ("share_left", "goals_ahead", "overtime", "kickoff", "idle_seconds")),
+    *_axes("aim.velocity", _OWN),
+    *_axes("aim.spin", _OWN),
+    *_axes("aim.their_goal", _OWN),
+    *_axes("aim.own_goal", _OWN),
+    *_axes("aim.to_ball", _OWN),
+    *_axes("aim.ball_to_goal", _OWN),
+    *("aim.ball_distance", "aim.goal_distance", "aim.in_line", "aim.speed_to_ball", "aim.speed_of_ball_to_goal"),
+]
 
 
 def observe(
@@ -271,4 +343,5 @@ def _rlgym(
                 place += 20
 
 
+assert (len(_CAR), len(_WORLD)) == (CAR_FEATURES, WORLD_FEATURES)
 assert (field.HOLDING_JUMP, field.AIR_SECONDS) == (20, 28), "the kernels copy columns 20..28 as they are"

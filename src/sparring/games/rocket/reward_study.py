@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from colorsys import hls_to_rgb
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from sparring.core import InputError
 from sparring.core.files import write_file
 
 _REWARD = "play/reward/"
-_COLOURS = ("#4a86f0", "#f08a30", "#3aa655", "#c44", "#8a5cc2", "#888", "#b8860b", "#17a2b8", "#e377c2", "#2c3e50")
 
 
 def inspect_run(run: Path, out: Path) -> tuple[Table, Path]:
@@ -57,7 +57,7 @@ def plot(series: dict[str, list[float]], *, title: str) -> str:
         parts.append(f'<line x1="{left}" x2="{left + width}" y1="{y}" y2="{y}" stroke="#ddd"/>')
         parts.append(f'<text x="4" y="{y + 4}" font-size="11">{low + (high - low) * share:.4f}</text>')
     for number, (name, line) in enumerate(zip(series, values, strict=True)):
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = _colour(number, len(series))
         step = width / max(1, len(line) - 1)
         points = " ".join(
             f"{left + step * x:.1f},{top + height * (1 - (y - low) / (high - low)):.1f}" for x, y in enumerate(line)
@@ -74,7 +74,10 @@ def variants(game: str, settings: Mapping[str, Any]) -> dict[str, list[str]]:
     components = settings.get("rewards", {}).get("components")
     if game != "rocket" or not components:
         raise InputError("an ablation needs a rocket preset that lists settings.rewards.components")
-    left_out = {f"without {name}": [f"settings.rewards.components.{name}=0.0"] for name in components}
+    left_out = {
+        f"without {name}": [f"settings.rewards.components={json.dumps({**components, name: 0.0})}"]
+        for name in components
+    }
     return {"all": [], **left_out}
 
 
@@ -102,6 +105,12 @@ def _updates(run: Path) -> list[dict[str, float]]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     return [line for line in lines if any(name.startswith("play/") for name in line)]
+
+
+def _colour(number: int, count: int) -> str:
+    """The colour of one of `count` lines, as `#rrggbb`: hues all around the circle, dark and bright in turn."""
+    parts = hls_to_rgb(number / count, 0.32 if number % 2 else 0.5, 0.75)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -1,31 +1,33 @@
 """Rewards: components as pure functions of one car's step, and how their sum is mixed among the cars.
 
-A component maps a `Moment` to a number. Those in `EVENTS` pay each time something happens; those in `CONTINUOUS` say
-how well a car does at this moment, in [-1, 1], and pay that much a second. Every component is seen from the car's own
-team, so one weight serves both teams. Absent cars get 0. All components of all cars are computed in one compiled pass.
+A built-in component is a function here that maps a `Moment` to a number. An `event` pays each time something happens; a
+`continuous` one says how well a car does at this moment, in [-1, 1], and pays that much a second. Every component is
+seen from the car's own team, so one weight serves both teams. Absent cars get 0. One compiled pass computes all
+built-in components of all cars. A component of the user's own (`OwnReward`) works on the arrays of a whole step.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.extending import overload
 from numpy.typing import NDArray
 
-from sparring.core import Array
+from sparring.core import Array, InputError
 from sparring.games.rocket import field
 from sparring.games.rocket.vectors import Number, Vector, at, between, dot, length, unit
 
 Floats = Array
 
-EVENTS = ("goal", "concede", "touch", "hit", "hit_to_goal", "air_touch", "boost_gained", "demo", "save", "shot")
-"""Paid each time."""
+F = TypeVar("F", bound=Callable[..., Any])
 
-CONTINUOUS = ("ball_to_goal", "speed_to_ball", "face_ball", "behind_ball", "boost_kept", "kickoff", "possession")
-"""Paid by the second."""
+EVENTS: dict[str, Callable[..., Any]] = {}
+"""Components that are paid each time, by name."""
+CONTINUOUS: dict[str, Callable[..., Any]] = {}
+"""Components that are paid by the second, by name."""
 
-_ROW = {name: row for row, name in enumerate((*EVENTS, *CONTINUOUS))}
 _GOAL_MIDDLE = field.GOAL_HEIGHT / 2
 _POSITION, _NOSE, _VELOCITY, _BALL_VELOCITY = 0, 3, 9, 3
 
@@ -49,6 +51,8 @@ class Transition(NamedTuple):
     """`int32[m]` team of the last car that touched the ball, as a sign: 1 blue, -1 orange, 0 nobody yet."""
     kickoff: NDArray[np.bool_]
     """`bool[m]` the ball has not been touched since kickoff."""
+    first: NDArray[np.bool_]
+    """`bool[m]` the step is the first of its match: a component that remembers something starts anew."""
 
 
 class Moment(NamedTuple):
@@ -71,13 +75,56 @@ class Moment(NamedTuple):
     kickoff: bool
 
 
-def components(step: Transition, weights: Mapping[str, float], *, seconds: float) -> Floats:
-    """`float32[len(weights), m, seats]`: each component times its weight, before mixing, for a step of `seconds`."""
-    measured = np.zeros((len(_ROW), *step.present.shape), np.float32)
+def event(function: F) -> F:
+    """Makes a function of a `Moment` a component that is paid each time."""
+    return _component(function, EVENTS)
+
+
+def continuous(function: F) -> F:
+    """Makes a function of a `Moment` a component that is paid by the second."""
+    return _component(function, CONTINUOUS)
+
+
+def _component(function: F, kind: dict[str, Callable[..., Any]]) -> F:
+    compiled: Any = numba.njit(cache=True, nogil=True)(function)
+    kind[function.__name__] = compiled
+    return cast("F", compiled)
+
+
+OwnReward = Callable[[Transition, float], Floats]
+"""A component of the user's own: (step, seconds that it took) -> `float32[m, seats]`, what each car is paid for it."""
+
+
+def components(
+    step: Transition, weights: Mapping[str, float], *, seconds: float, own: Mapping[str, OwnReward] | None = None
+) -> Floats:
+    """`float32[len(weights), m, seats]`: each component times its weight, before mixing, for a step of `seconds`.
+
+    `own` has the components among `weights` that are not built in.
+    """
+    rows = {name: row for row, name in enumerate((*EVENTS, *CONTINUOUS))}
+    measured = np.zeros((len(rows) + 1, *step.present.shape), np.float32)
     _measure(step, measured)
-    rates = [weight if name in EVENTS else weight * seconds for name, weight in weights.items()]
-    paid: Floats = measured[[_ROW[name] for name in weights]]
+    rates = [weight * seconds if name in CONTINUOUS else weight for name, weight in weights.items()]
+    paid: Floats = measured[[rows.get(name, -1) for name in weights]]
+    for number, name in enumerate(weights):
+        if name not in rows:
+            paid[number] = _own_pay(name, (own or {})[name], step, seconds)
     paid *= np.array(rates, np.float32)[:, None, None]
+    return paid
+
+
+def _own_pay(name: str, reward: OwnReward, step: Transition, seconds: float) -> Floats:
+    """What a component of the user's own pays, `float32[m, seats]`; raises `InputError` for what is no payment."""
+    value = np.asarray(reward(step, seconds))
+    if value.shape != step.present.shape:
+        raise InputError(
+            f"reward {name}: its array has shape {value.shape}, but {step.present.shape} is needed (matches, seats)"
+        )
+    paid = np.where(step.present, value, 0).astype(np.float32)
+    if not np.isfinite(paid).all():
+        match, seat = np.argwhere(~np.isfinite(paid))[0].tolist()
+        raise InputError(f"reward {name}: {paid[match, seat]} for seat {seat} of match {match} is not finite")
     return paid
 
 
@@ -97,32 +144,32 @@ def mix(paid: Floats, present: NDArray[np.bool_], *, team_spirit: float, zero_su
     return (mixed.reshape(m, seats) * present).astype(np.float32)
 
 
-@numba.njit(cache=True, nogil=True)
+@event
 def goal(now: Moment) -> Number:
     """1 for every car of the team that scored."""
     return max(now.scored, 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@event
 def concede(now: Moment) -> Number:
     """-1 for every car of the team that let one in."""
     return min(now.scored, 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@event
 def touch(now: Moment) -> Number:
     """1 for a touch of the ball."""
     return 1.0 if now.car[field.TOUCHED] > 0 else 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@event
 def hit(now: Moment) -> Number:
     """For a touch: how much the ball's velocity changed, as a share of its top speed. Pinning it pays little."""
     change = between(now.ball_before, _BALL_VELOCITY, now.ball, _BALL_VELOCITY)
     return touch(now) * length(change) / field.BALL_TOP_SPEED
 
 
-@numba.njit(cache=True, nogil=True)
+@event
 def hit_to_goal(now: Moment) -> Number:
     """For a touch: how much faster it made the ball towards the opponents' goal, as a share of its top speed.
 
@@ -132,83 +179,97 @@ def hit_to_goal(now: Moment) -> Number:
     return touch(now) * dot(change, _to_goal(now)) / field.BALL_TOP_SPEED
 
 
-@numba.njit(cache=True, nogil=True)
+@event
 def air_touch(now: Moment) -> Number:
     """For a touch off the ground: how high the ball is, 0 at rest to 1 at the ceiling."""
     height = (now.ball[2] - field.BALL_REST) / (field.CEILING - field.BALL_REST)
     return touch(now) * min(max(height, 0.0), 1.0) if now.car[field.ON_GROUND] == 0 else 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@event
 def boost_gained(now: Moment) -> Number:
     """Growth of the square root of the boost share: the first drops are worth most."""
     return max(_boost_root(now.car) - _boost_root(now.before), 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@event
 def demo(now: Moment) -> Number:
     """1 for demolishing an opponent, -1 for being demolished."""
     suffered = now.car[field.DEMO_SECONDS] > 0 and now.before[field.DEMO_SECONDS] == 0
     return _gained(now, field.DEMOS) - (1.0 if suffered else 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@event
 def save(now: Moment) -> Number:
     """1 for a save, as the game counts them."""
     return _gained(now, field.SAVES)
 
 
-@numba.njit(cache=True, nogil=True)
+@event
 def shot(now: Moment) -> Number:
     """1 for a shot on goal, as the game counts them."""
     return _gained(now, field.SHOTS)
 
 
-@numba.njit(cache=True, nogil=True)
+@continuous
 def ball_to_goal(now: Moment) -> Number:
     """Speed of the ball towards the opponents' goal, as a share of its top speed."""
     return dot(at(now.ball, _BALL_VELOCITY), _to_goal(now)) / field.BALL_TOP_SPEED
 
 
-@numba.njit(cache=True, nogil=True)
+@continuous
 def speed_to_ball(now: Moment) -> Number:
     """Speed of the car towards the ball, as a share of its top speed."""
     return _driving(now) * dot(at(now.car, _VELOCITY), _to_ball(now)) / field.CAR_TOP_SPEED
 
 
-@numba.njit(cache=True, nogil=True)
+@continuous
 def face_ball(now: Moment) -> Number:
     """Cosine of the angle between the car's nose and the ball."""
     return _driving(now) * dot(at(now.car, _NOSE), _to_ball(now))
 
 
-@numba.njit(cache=True, nogil=True)
+@continuous
 def behind_ball(now: Moment) -> Number:
     """Cosine of the angle between the way to the ball and the ball's way to the opponents' goal: 1 in line to shoot."""
     return _driving(now) * dot(_to_ball(now), _to_goal(now))
 
 
-@numba.njit(cache=True, nogil=True)
+@continuous
 def boost_kept(now: Moment) -> Number:
     """Square root of the boost share in the tank."""
     return _driving(now) * _boost_root(now.car)
 
 
-@numba.njit(cache=True, nogil=True)
+@continuous
 def kickoff(now: Moment) -> Number:
     """`speed_to_ball` for as long as nobody has touched the ball since kickoff."""
     return speed_to_ball(now) if now.kickoff else 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@continuous
 def possession(now: Moment) -> Number:
     """1 for the team that touched the ball last, -1 for the other."""
     return now.last_team
 
 
+def _write_all(now: Moment, out: Floats, match: int, seat: int) -> None:
+    """Every component of one moment, to `out: float32[components + 1, m, seats]`; only compiled code can call it."""
+    raise NotImplementedError
+
+
+@overload(_write_all, strict=False, inline="always")
+def _compile_write_all(now: Any, out: Any, match: Any, seat: Any) -> Callable[..., None]:
+    """The code of `_write_all`: a call of each component that there is, one after the other."""
+    parts = {**EVENTS, **CONTINUOUS}
+    calls = [f"    out[{row}, match, seat] = {name}(now)" for row, name in enumerate(parts)]
+    exec("\n".join(["def write(now, out, match, seat):", *calls]), parts)
+    return parts["write"]
+
+
 @numba.njit(cache=True, nogil=True)
 def _measure(step: Transition, out: Floats) -> None:
-    """Every component of every car that is there, to `out: float32[components, m, seats]`, in the order of `_ROW`."""
+    """Every built-in component of every car that is there, to `out: float32[components + 1, m, seats]`."""
     matches, seats = step.present.shape
     for match in range(matches):
         for seat in range(seats):
@@ -225,31 +286,7 @@ def _measure(step: Transition, out: Floats) -> None:
                 side * step.last_team[match],
                 step.kickoff[match],
             )
-            events = (
-                goal(now),
-                concede(now),
-                touch(now),
-                hit(now),
-                hit_to_goal(now),
-                air_touch(now),
-                boost_gained(now),
-                demo(now),
-                save(now),
-                shot(now),
-            )
-            continuous = (
-                ball_to_goal(now),
-                speed_to_ball(now),
-                face_ball(now),
-                behind_ball(now),
-                boost_kept(now),
-                kickoff(now),
-                possession(now),
-            )
-            for row, value in enumerate(events):
-                out[row, match, seat] = value
-            for row, value in enumerate(continuous):
-                out[len(events) + row, match, seat] = value
+            _write_all(now, out, match, seat)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,17 +1,22 @@
 """The settings of Rocket League: what is played, from where, what a seat sees, and what it is paid for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from sparring.core import InputError
+from sparring.core import InputError, did_you_mean
+from sparring.core.code import is_code
+from sparring.games.rocket.states import SITUATIONS
 
 Mode = Literal["1v1", "2v2", "3v3"]
-Start = Literal["kickoff", "random", "near_goal", "attack", "air_ball", "defence", "replay"]
 TEAM_SIZE: Mapping[str, int] = {"1v1": 1, "2v2": 2, "3v3": 3}
+
+OBSERVATIONS = ("default", "rlgym", "positions")
+STORED = "own:"
+"""What a spec writes before the name of an observation of the user's own: data that nobody imports."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -48,7 +53,8 @@ class RewardSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             "save": 1.0,
         }
     )
-    """Component to weight; the names are in `rewards.EVENTS` (a payment each time) and `CONTINUOUS` (a second)."""
+    """Component to weight. Built in are `rewards.EVENTS` (paid each time) and `CONTINUOUS` (by the second); one of your
+    own is `package.module:name` (see `own`)."""
     sparse: bool = False
     """Goals only: 1 for a goal, -1 for one conceded, and nothing else whatever `components` says."""
     team_spirit: Share | Schedule = 0.0
@@ -87,7 +93,7 @@ class Stage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     advance: Advance | None = None
     """None for the last stage, which never ends."""
     modes: Annotated[list[Mode], Meta(min_length=1)] | None = None
-    starts: dict[Start, Positive] | None = None
+    starts: dict[str, Positive] | None = None
     rewards: RewardSettings | None = None
     end: Literal["goal", "clock"] | None = None
     seconds: Positive | None = None
@@ -106,10 +112,12 @@ class RocketSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Ticks before a new action takes over from the last one. RLGym trains with 1, RLBot plays with tick_skip - 1."""
     actions: Literal["full", "small"] = "full"
     """The action table: 90 actions, numbered as RLGym does, or 23."""
-    observation: Literal["default", "rlgym", "positions"] = "default"
-    """`rlgym` is RLGym's DefaultObs, for its bots; `positions` is `default` with every velocity hidden."""
-    starts: dict[Start, Positive] = field(default_factory=lambda: {"kickoff": 1.0})
-    """Where matches start, with the share of each."""
+    observation: str = "default"
+    """`default`; `rlgym` is RLGym's DefaultObs, for its bots; `positions` is `default` with every velocity hidden; one
+    of your own is `package.module:name` (see `own`)."""
+    starts: dict[str, Positive] = field(default_factory=lambda: {"kickoff": 1.0})
+    """Where matches start, with the share of each: `kickoff`, `random`, `near_goal`, `attack`, `air_ball`, `defence`,
+    `replay` (see `states`), or one of your own as `package.module:name` (see `own`)."""
     rewards: RewardSettings = field(default_factory=RewardSettings)
     end: Literal["goal", "clock"] = "goal"
     """A match ends with the first goal, or is a real one: kickoff after each goal, clock, overtime."""
@@ -137,6 +145,10 @@ class RocketSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             )
         if not self.starts:
             raise InputError("starts: name at least one, as in {kickoff: 1.0}")
+        for start in self.starts:
+            check_name("starts", start, ["kickoff", *SITUATIONS])
+        if not self.observation.startswith(STORED):
+            check_name("observation", self.observation, OBSERVATIONS)
         if self.stage and self.stage >= len(self.curriculum):
             raise InputError(f"stage: {self.stage} is not one of the {len(self.curriculum)} stages")
         for number, stage in enumerate(self.curriculum):
@@ -160,14 +172,21 @@ class RocketSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise InputError(f"curriculum[{number}].{error}") from error
 
 
+def check_name(where: str, name: str, known: Sequence[str]) -> None:
+    """Raises `InputError` for a name that is neither built in nor of the user's own code."""
+    if name not in known and not is_code(name):
+        raise InputError(
+            f"{where}: unknown name {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)};"
+            f" or package.module:name for code of your own"
+        )
+
+
 def check_rewards(rewards: RewardSettings) -> None:
     """Raises `InputError` for a component that does not exist or a weight that is no number."""
     from sparring.games.rocket.rewards import CONTINUOUS, EVENTS  # compiles: too slow for listing games
 
-    known = [*EVENTS, *CONTINUOUS]
     for name, weight in rewards.components.items():
-        if name not in known:
-            raise InputError(f"rewards.components: unknown component {name!r}; there are: {', '.join(known)}")
+        check_name("rewards.components", name, [*EVENTS, *CONTINUOUS])
         parts = (weight.start, weight.end) if isinstance(weight, Schedule) else (weight,)
         if not all(isfinite(part) for part in parts):
             raise InputError(f"rewards.components.{name}: the weight must be a finite number, not {weight}")

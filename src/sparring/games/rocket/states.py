@@ -131,7 +131,10 @@ def replay_like(rng: Random, team: int) -> Situation:
     return _on_ground(rng, _ball(ball, velocity, rng.normal(0, 2, 3)), _inside(position))
 
 
-SITUATIONS: Mapping[str, Callable[[Random, int], Situation]] = {
+Start = Callable[[Random, int], Situation]
+"""(rng, cars a team) -> where a match starts."""
+
+SITUATIONS: Mapping[str, Start] = {
     "random": random_situation,
     "near_goal": near_goal,
     "attack": attack,

@@ -1,6 +1,7 @@
 """See a match: recorded to arrays, shown as an HTML page that needs nothing else or as an animated picture.
 
-The page has a view from above and one from the side, boost, score, touches, and can be stopped and moved through.
+The page has a view from above and one from the side, pads, boost, score and touches; it can be stopped and moved
+through, and fits a window of any size.
 """
 
 import json
@@ -23,6 +24,7 @@ Floats = Array
 COLOURS = ((60, 120, 220), (230, 130, 40))
 _SCALE = 0.05
 _SIDE_HEIGHT = 120
+_FORMATS = {".gif": "GIF", ".png": "PNG", ".webp": "WEBP"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Recording:
     """`float32[frames, n, 3]`"""
     boost: Floats
     """`float32[frames, n]`, 0 to 100."""
+    taken: NDArray[np.bool_]
+    """`bool[frames, 34]` boost pads that are away."""
     touched: NDArray[np.bool_]
     """`bool[frames, n]`"""
     demolished: NDArray[np.bool_]
@@ -105,6 +109,7 @@ def _recording(
         cars=cars[..., field.POSITION],
         noses=cars[..., field.FORWARD],
         boost=cars[..., field.BOOST],
+        taken=np.stack([frame.pads > 0 for frame in frames]),
         touched=cars[..., field.TOUCHED] > 0,
         demolished=cars[..., field.DEMO_SECONDS] > 0,
         orange=frames[0].orange,
@@ -137,8 +142,18 @@ def write_recording(recording: Recording, page: Path, picture: Path | None) -> l
     write_file(page, html_page(recording).encode())
     if picture is None:
         return [page]
-    write_file(picture, animated_picture(recording))
+    write_file(picture, animated_picture(recording, kind=picture_kind(picture)))
     return [page, picture]
+
+
+def picture_kind(path: Path) -> str:
+    """The format that the name of a picture asks for; raises `InputError` for one that no moving picture has."""
+    try:
+        return _FORMATS[path.suffix.lower()]
+    except KeyError:
+        raise InputError(
+            f"{path}: pictures can be {', '.join(_FORMATS)}, not {path.suffix or 'without ending'}"
+        ) from None
 
 
 def html_page(recording: Recording) -> str:
@@ -154,6 +169,7 @@ def html_page(recording: Recording) -> str:
         "demolished": recording.demolished.astype(int).tolist(),
         "orange": recording.orange.astype(int).tolist(),
         "goals": recording.goals.tolist(),
+        "taken": [np.flatnonzero(away).tolist() for away in recording.taken],
         "pads": field.PAD_POSITIONS.astype(int).tolist(),
     }
     template = files("sparring.games.rocket").joinpath("replay.html").read_text(encoding="utf-8")
@@ -161,8 +177,10 @@ def html_page(recording: Recording) -> str:
     return template.replace("/*RECORDING*/", text)
 
 
-def animated_picture(recording: Recording, *, frames_a_second: float = 10.0, most: int = 600) -> bytes:
-    """A GIF of the match from above and from the side; at most `most` frames."""
+def animated_picture(
+    recording: Recording, *, kind: str = "GIF", frames_a_second: float = 10.0, most: int = 600
+) -> bytes:
+    """A moving picture of the match from above and from the side; at most `most` frames."""
     with optional("a picture", extra="rocket"):
         from PIL import Image, ImageDraw
     every = max(1, round(1 / recording.seconds_a_frame / frames_a_second), -(-len(recording.ball) // most))
@@ -176,7 +194,7 @@ def animated_picture(recording: Recording, *, frames_a_second: float = 10.0, mos
         pictures.append(image)
     out = BytesIO()
     duration = round(1000 * every * recording.seconds_a_frame)
-    pictures[0].save(out, "GIF", save_all=True, append_images=pictures[1:], duration=duration, loop=0, optimize=False)
+    pictures[0].save(out, kind, save_all=True, append_images=pictures[1:], duration=duration, loop=0)
     return out.getvalue()
 
 

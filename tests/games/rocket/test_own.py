@@ -1,0 +1,253 @@
+"""Rewards, starts and observations of the user's own: by name in settings, or handed over from Python."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from sparring.cli import app
+from sparring.core import InputError
+from sparring.core.code import code_names, own
+from sparring.core.settings import convert
+from sparring.games.rocket import GAME, field, rewards
+from sparring.games.rocket.arena import RocketArena
+from sparring.games.rocket.export import export_bundle
+from sparring.games.rocket.network import RocketNetwork
+from sparring.games.rocket.settings import RocketSettings
+from sparring.games.rocket.states import Situation
+from sparring.training.config import load_config
+from sparring.training.loop import train
+from sparring.training.run import RunFolder
+from sparring.training.self_play import SelfPlay
+
+DOCS = Path(__file__).parents[3] / "docs" / "rocket.md"
+
+CODE = '''
+import numpy as np
+from sparring.games.rocket.states import Situation, near_goal
+
+def height(step, seconds):
+    return np.broadcast_to(step.ball[:, None, 2], step.present.shape) / 2044 * seconds
+
+class Steps:
+    """Counts the steps of each match."""
+    def __call__(self, step, seconds):
+        before = np.zeros(len(step.ball)) if not hasattr(self, "count") else self.count
+        self.count = np.where(step.first, 0, before) + 1
+        return np.repeat(self.count[:, None], step.present.shape[1], axis=1)
+
+def corner(rng, team):
+    start = near_goal(rng, team)
+    start.ball[:3] = (3000, 4000, 93.15)
+    return start
+
+def ball_only(cars, world):
+    return world[:, :9]
+
+def wide(step, seconds): return np.zeros(3)
+def broken(step, seconds): return np.where(step.present, np.nan, 0)
+def flat_start(rng, team): return 3
+def line(cars, world): return world[:, 0]
+def nan_view(cars, world): return world[:, :2] * np.nan
+'''
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A module of the user's in the present folder."""
+    (tmp_path / "my_rocket.py").write_text(CODE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "my_rocket"
+    sys.modules.pop("my_rocket", None)
+
+
+def arena(matches=3, **values):
+    return RocketArena(convert(values, RocketSettings, where="rocket"), matches=matches, seed=0)
+
+
+def steps(played, count):
+    for _ in range(count):
+        decisions, results = played.wait()
+        yield decisions, results
+        played.act(decisions, np.zeros(len(decisions), np.int32))
+
+
+def test_a_reward_of_ones_own_is_paid_beside_the_built_in_ones(mine):
+    components = {"face_ball": 1.0, "my_rocket:height": 3.0}
+    played = arena(rewards={"components": components, "zero_sum": False}, starts={"air_ball": 1})
+    decisions, _ = list(steps(played, 5))[-1]
+    report = played.reward_report()
+    assert set(report) == set(components)
+    assert 0 < report["my_rocket:height"] < 3 * 8 / 120
+    with_it = decisions.reward - 3 * played._groups[0]._ball[decisions.match, 2] / 2044 * 8 / 120
+    assert (np.abs(with_it) <= 8 / 120 + 1e-6).all()
+
+
+def test_a_class_keeps_what_it_needs_and_starts_anew_with_each_match(mine):
+    played = arena(
+        matches=2, rewards={"components": {"my_rocket:Steps": 1.0}, "zero_sum": False}, seconds=0.3, idle_seconds=0
+    )
+    paid = [(decisions.reward.tolist(), results.reward.tolist()) for decisions, results in steps(played, 12)]
+    assert [row[0] for row, _ in paid[:6]] == [0, 1, 2, 3, 4, 0]
+    assert paid[5][1] == [[5, 5], [5, 5]]
+    assert [row[0] for row, _ in paid[5:10]] == [0, 1, 2, 3, 4]
+
+
+def test_a_start_of_ones_own_is_where_matches_begin(mine):
+    played = arena(starts={"my_rocket:corner": 1.0})
+    played.wait()
+    np.testing.assert_allclose(played._groups[0]._ball[:, :2], [[3000, 4000]] * 3, atol=1)
+
+
+def test_an_observation_of_ones_own_is_all_that_the_network_sees(mine, tmp_path):
+    settings = convert({"observation": "my_rocket:ball_only"}, RocketSettings, where="rocket")
+    spec = GAME.spec(settings)
+    assert spec.observation["own"].shape == (9,)
+    assert spec.settings["observation"] == "own:my_rocket:ball_only"
+    played = RocketArena(settings, matches=2, seed=0)
+    decisions, _ = played.wait()
+    np.testing.assert_array_equal(decisions.observation["own"], decisions.observation["world"][:, :9])
+    policy = GAME.policy(spec, RocketNetwork(width=16, layers=1))
+    seen = {name: torch.tensor(part) for name, part in decisions.observation.items()}
+    legal = torch.tensor(decisions.legal)
+    with torch.no_grad():
+        before = policy.step(seen, legal, {}).logits
+        seen["cars"] += 1
+        torch.testing.assert_close(policy.step(seen, legal, {}).logits, before)
+    GAME.players["rule"](settings, 0).act(decisions)  # built-in players go on seeing what they know
+    export_bundle(policy, spec, tmp_path / "bundle")
+    assert [column["name"] for column in json.loads((tmp_path / "bundle/bundle.json").read_text())["inputs"]] == [
+        f"own.{n}" for n in range(9)
+    ]
+    assert not (tmp_path / "bundle/bot.py").exists()
+
+
+def test_a_checkpoint_that_names_an_observation_is_no_reason_to_import_it(mine):
+    stored = {"observation": "own:my_rocket:ball_only"}
+    with pytest.raises(InputError, match="add --observation my_rocket:ball_only"):
+        GAME.spec(convert(stored, RocketSettings, where="rocket"))
+    assert "my_rocket" not in sys.modules
+
+
+def test_a_run_folder_is_data_and_imports_nothing(mine, tmp_path):
+    preset = "game: rocket\nsettings: {starts: {my_rocket:corner: 1}}\nlearner: {kind: ppo}\n"
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/config.yaml").write_text(preset)
+    with pytest.raises(InputError, match="a run folder is data, and this names my_rocket:corner"):
+        load_config(str(tmp_path / "run/config.yaml"), [])
+    (tmp_path / "mine.yaml").write_text(preset)
+    load_config(str(tmp_path / "mine.yaml"), [])
+    assert "my_rocket" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"rewards": {"components": {"no_such:thing": 1.0}}}, "no_such:thing: cannot import it"),
+        ({"starts": {"my_rocket:nothing": 1.0}}, "my_rocket:nothing: cannot import it"),
+        (
+            {"rewards": {"components": {"my_rocket:wide": 1.0}}},
+            r"my_rocket:wide: its array has shape \(3,\), but \(3, 2",
+        ),
+        ({"rewards": {"components": {"my_rocket:broken": 1.0}}}, "my_rocket:broken: nan for seat 0 of match 0"),
+        ({"starts": {"my_rocket:flat_start": 1.0}}, "start my_rocket:flat_start: it gave int"),
+        ({"observation": "my_rocket:line"}, r"observation my_rocket:line: for 3 rows its array has shape \(3,\)"),
+        ({"observation": "my_rocket:nan_view"}, "observation my_rocket:nan_view: column 0 of row 0 is nan"),
+        ({"observation": "defualt"}, "observation: unknown name 'defualt'; did you mean 'default'?"),
+        ({"starts": {"kickof": 1.0}}, "starts: unknown name 'kickof'; did you mean 'kickoff'?"),
+    ],
+)
+def test_what_is_wrong_with_it_is_said_in_one_line(mine, values, line):
+    with pytest.raises(InputError, match=line) as caught:
+        for _ in steps(arena(**values), 3):
+            pass
+    assert "\n" not in str(caught.value)
+
+
+def test_python_hands_over_functions_that_have_no_name():
+    def fast_ball(step, seconds):
+        return np.linalg.norm(step.ball[:, field.BALL_VELOCITY], axis=1)[:, None] * np.ones(step.present.shape)
+
+    def on_the_line(rng, team):
+        cars = np.zeros((2 * team, 3), np.float32)
+        cars[:, 0], cars[:, 2] = np.arange(2 * team) * 500 - 1000, field.CAR_REST
+        zeros = np.zeros_like(cars)
+        ball = np.array([0, 2000, 500, 0, 300, 0, 0, 0, 0], np.float32)
+        return Situation(ball, cars, zeros, zeros, zeros, cars[:, 0] * 0 + 50, np.zeros(34, np.float32))
+
+    played = arena(starts={own(on_the_line): 1.0}, rewards={"components": {own(fast_ball): 1.0}, "zero_sum": False})
+    rows = [decisions.reward for decisions, _ in steps(played, 3)]
+    assert rows[1].min() > 200
+    other = [own(lambda step, seconds, k=k: k) for k in range(2)]
+    assert other[0] != other[1]
+    assert own(fast_ball) == own(fast_ball)
+
+
+PRESET = """
+game: rocket
+settings: {observation: my_rocket:ball_only, seconds: 2, rewards: {components: {my_rocket:height: 1.0}}}
+network: {width: 16, layers: 1}
+learner: {kind: ppo, batch_size: 128, epochs: 1, minibatch_size: 64, truncate_after: 16}
+decisions: 200
+matches: 4
+evaluation: {matches: 2, opponents: [rule]}
+"""
+
+
+def test_a_run_with_code_of_ones_own_is_evaluated_once_its_code_is_named(mine, tmp_path):
+    (tmp_path / "mine.yaml").write_text(PRESET)
+    train(*load_config("mine.yaml", []), RunFolder(tmp_path / "run"), say=lambda text: None)
+    words = ["evaluate", "run", "rule", "--matches", "2", "--seconds", "2", "--overtime-seconds", "0", "--json"]
+    refused = CliRunner().invoke(app, words)
+    assert "add --observation my_rocket:ball_only" in str(refused.exception)
+    done = CliRunner().invoke(app, [*words, "--observation", "my_rocket:ball_only"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["matches"] == 2
+    words = ["export", "rocket", "run", "bundle"]
+    assert "add --observation my_rocket:ball_only" in str(CliRunner().invoke(app, words).exception)
+    done = CliRunner().invoke(app, [*words, "--observation", "my_rocket:ball_only"])
+    assert done.exit_code == 0, done.output
+    assert len(json.loads((tmp_path / "bundle/bundle.json").read_text())["inputs"]) == 9
+
+
+def test_names_of_code_are_found_in_settings():
+    data = {"starts": {"a.b:c": 1.0}, "curriculum": [{"rewards": {"components": {"x:y": 2}}}], "observation": "q:r"}
+    assert sorted(code_names(data)) == ["a.b:c", "q:r", "x:y"]
+    assert not list(code_names({"rocket": "own:x:y", "path": "C:/x", "ratio": "1:2"}))
+
+
+def test_a_built_in_component_is_written_in_one_place():
+    """Everything that knows a component learns of it from the decorator of its function."""
+    source = Path(rewards.__file__).read_text()
+    for name in (*rewards.EVENTS, *rewards.CONTINUOUS):
+        assert len(re.findall(rf'"{name}"', source)) == 0, name
+        assert len(re.findall(rf"^def {name}\(", source, re.M)) == 1
+
+
+def test_the_example_of_the_docs_trains(tmp_path, monkeypatch):
+    python, preset = re.search(
+        r"```python\n# my_rewards\.py\n(.*?)```.*?```yaml\n# mine\.yaml\n(.*?)```", DOCS.read_text(), re.S
+    ).groups()
+    (tmp_path / "my_rewards.py").write_text(python)
+    (tmp_path / "mine.yaml").write_text(preset)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    small = [
+        "matches=4",
+        "learner.batch_size=128",
+        "learner.minibatch_size=64",
+        "network.width=16",
+        "learner.truncate_after=16",
+    ]
+    config, game = load_config("mine.yaml", small)
+    training = SelfPlay(config, game, say=lambda text: None)
+    values = training.advance()
+    training.close()
+    sys.modules.pop("my_rewards", None)
+    assert np.isfinite(values["loss/policy_loss"])
