@@ -4,16 +4,24 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --constraint constraints.txt
 
-.PHONY: train test test-all lint format bench clean
+.PHONY: train setup test test-all torture lint format bench clean
 
 train: $(VENV)/.run  ## train an agent by self-play and rate it, about three minutes on two cores
 	$(BIN)/sparring train hex-quick
+	@echo 'To type `sparring`: source $(BIN)/activate'
+
+setup: $(VENV)/.run  ## what games need besides: make setup GAMES="pokemon rocket"
+	@test -n "$(GAMES)" || { echo 'say which games: make setup GAMES="pokemon rocket"' >&2; exit 2; }
+	@for game in $(GAMES); do $(PIP) --editable ".[$$game]" && $(BIN)/sparring setup $$game || exit 1; done
 
 test: lint  ## the tests, without the slow ones
 	$(BIN)/pytest -n 2 --dist loadfile
 
 test-all: lint  ## every test
 	$(BIN)/pytest -m "slow or not slow" --timeout 7200
+
+torture: $(VENV)/.dev  ## every attack at full size: hours on two cores
+	@for attack in server ladder crash_points damage two_writers group_kills; do echo "== $$attack" >&2; $(BIN)/python -m tests.torture.$$attack || exit 1; done
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test, seed_test
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 from sparring.adapters import MatchAec, MatchEnv
 from sparring.core import InputError, RandomPlayer
@@ -11,11 +13,51 @@ from sparring.league import Style
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_gymnasiums_own_check_passes(monkeypatch):
-    """Gymnasium's checker draws actions blindly, so its draws are pointed at the mask."""
-    env = MatchEnv("hex", opponent="random", size=4)
-    monkeypatch.setattr(env.action_space, "sample", lambda: int(np.flatnonzero(env.action_masks())[0]))
+@pytest.mark.parametrize("game", ["hex", "kuhn", "leduc", "rps", "rocket", "pokemon"])
+def test_the_checks_of_gymnasium_and_stable_baselines_pass(game):
+    if game in ("rocket", "pokemon"):
+        skip_unless_installed(game)
+    env = MatchEnv(game)
     check_env(env, skip_render_check=True)
+    sb3_check_env(env)
+    env.close()
+
+
+def skip_unless_installed(game):
+    """Skips the test where `sparring setup` has not been run."""
+    try:
+        MatchEnv(game).close()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize(("game", "settings"), [("hex", {"size": 4, "swap": True}), ("kuhn", {})])
+def test_stable_baselines_trains_on_it_as_it_is(game, settings):
+    env = MatchEnv(game, **settings)
+    learner = MaskablePPO("MultiInputPolicy", env, n_steps=128, batch_size=64, seed=0)
+    before = learner.policy.action_net.weight.clone()
+    learner.learn(256)
+    assert not before.equal(learner.policy.action_net.weight)
+
+
+def test_samples_of_the_action_space_are_legal():
+    env = MatchEnv("hex", size=3)
+    for seed in range(5):
+        env.reset(seed=seed)
+        over = False
+        while not over:
+            action = env.action_space.sample()
+            assert env.action_masks()[action]
+            over = env.step(action)[2]
+
+
+def test_planes_are_numbers_not_pixels():
+    env = MatchEnv("hex", size=3)
+    observation, _ = env.reset(seed=0)
+    assert env.observation_space["planes"].dtype == observation["planes"].dtype == np.float32
+    seen = MatchAec("hex", size=3)
+    seen.reset()
+    assert seen.observe("seat_1")["observation"]["planes"].dtype == np.float32
 
 
 @pytest.mark.parametrize("seat", [0, 1])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparring.core import InputError, MissingPackage, optional
+from sparring.core import InputError, MissingPackage, missing_packages, optional
 from tests.commands import one_line, sparring
 
 
@@ -37,6 +37,21 @@ def test_python_gets_an_import_error_that_says_so(module, package, extra):
     assert f"needs the package {package}, which is not installed; run: pip install 'sparring[{extra}]'" in last
     assert issubclass(MissingPackage, ImportError)
     assert issubclass(MissingPackage, InputError)
+
+
+@pytest.mark.parametrize("absent", [["pillow"], ["pillow", "rocketsim"], []])
+def test_setup_says_how_to_install_missing_packages(run, monkeypatch, absent):
+    monkeypatch.setattr("sparring.games.rocket.game.RocketGame.install", lambda self, say: say("fetched"))
+    monkeypatch.setattr("sparring.core.extras._installed", lambda package: package not in absent)
+    said = run("setup", "rocket").output
+    assert said.startswith("fetched\n")
+    line = f"not installed: {', '.join(absent)}; rocket needs them, run: pip install 'sparring[rocket]'\n"
+    assert said.removeprefix("fetched\n") == (line if absent else "")
+
+
+def test_a_game_without_an_extra_misses_nothing(run):
+    assert missing_packages("hex") == []
+    assert run("setup", "hex").output == "hex needs nothing more\n"
 
 
 def test_a_fault_of_our_own_is_no_missing_package():

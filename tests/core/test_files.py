@@ -1,14 +1,17 @@
 """Writes that must last: whole or not at all."""
 
+import errno
 import os
 import random
 import resource
+import signal
+import sys
 from pathlib import Path
 
 import pytest
 
-from sparring.core import InputError
-from sparring.core.files import safe_name, write_file, write_folder
+from sparring.core import InputError, files
+from sparring.core.files import lock_folder, remove_folder, safe_name, sweep, write_file, write_folder
 from tests.torture.mutate import hostile_room
 
 
@@ -47,6 +50,96 @@ def test_a_full_disk_leaves_no_half_folder(tmp_path, full_disk):
     with pytest.raises(InputError, match=r"cannot write .*f: "):
         write_folder(tmp_path / "f", {"x": b"1", "y": b"x" * 5000})
     assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture(params=["exchange", "rename aside"])
+def system(request, monkeypatch):
+    """Systems that can exchange two folders in one step, and those that cannot."""
+    if request.param == "rename aside":
+        monkeypatch.setattr(files, "_exchange", lambda one, other: False)
+    elif not sys.platform.startswith("linux"):
+        pytest.skip("only Linux exchanges folders")
+    return request.param
+
+
+def kill_before_change(number):
+    """Kills this process before its `number`-th rename, removal or new folder."""
+    seen = 0
+
+    def hook(event, arguments):
+        nonlocal seen
+        if event in ("os.rename", "os.remove", "os.rmdir", "os.mkdir"):
+            seen += 1
+            if seen == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+
+
+def test_a_folder_is_old_or_new_wherever_its_writer_is_killed(tmp_path, system):
+    for number in range(1, 20):
+        place = tmp_path / str(number)
+        write_folder(place / "f", {"x": b"old", "y": b"old"})
+        child = os.fork()
+        if child == 0:
+            kill_before_change(number)
+            write_folder(place / "f", {"x": b"new", "y": b"new"})
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if system == "exchange":
+            assert sorted(os.listdir(place / "f")) == ["x", "y"], "it is there whole, at any moment"
+        sweep(place)
+        assert os.listdir(place) == ["f"]
+        found = {(place / "f" / name).read_bytes() for name in ("x", "y")}
+        assert found in ({b"old"}, {b"new"})
+        if status == 0:
+            assert found == {b"new"}
+            break
+    assert number > 4
+
+
+def test_what_is_swept_is_only_what_writers_leave(tmp_path):
+    for name in (".a.12.new", "thesis.12.new", ".bashrc", ".a.new", ".b.7.old"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / ".c.12.new").mkdir()
+    (tmp_path / ".c.12.new" / "half").touch()
+    sweep(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [".a.new", ".bashrc", "b", "thesis.12.new"]
+    sweep(tmp_path / "not there")
+
+
+def test_a_folder_disappears_in_one_step(tmp_path):
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "x").touch()
+    child = os.fork()
+    if child == 0:
+        kill_before_change(2)
+        remove_folder(tmp_path / "f")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert not (tmp_path / "f").exists()
+    sweep(tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_locked_folder_is_refused_until_it_is_free(tmp_path, monkeypatch):
+    handle = lock_folder(tmp_path / "f", busy="busy")
+    with pytest.raises(InputError, match="busy"):
+        lock_folder(tmp_path / "f", busy="busy")
+    os.close(handle)
+    os.close(lock_folder(tmp_path / "f", busy="busy"))
+
+    def no_locks(handle, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(files.fcntl, "flock", no_locks)
+    with pytest.raises(InputError, match="cannot be locked .*No locks available"):
+        lock_folder(tmp_path / "f", busy="busy")
+
+
+def test_a_secret_is_never_readable_by_others(tmp_path):
+    write_file(tmp_path / "key", b"secret", mode=0o600)
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_safe_name_stays_as_it_is():

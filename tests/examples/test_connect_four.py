@@ -271,6 +271,9 @@ def test_a_person_can_play_it():
     assert result.exit_code == 0, result.output
     assert "'9' is no column with room; type one of 1, 2, 3, 4, 5, 6, 7." in result.stdout
     assert result.stdout.endswith(("You won.\n", "You lost.\n", "A draw.\n"))
+    stones = result.stdout.split("You are X.")[-1]
+    assert stones.count("X") - stones.count("O") in (0, 1), "the last position is shown, as seat 0 sees it"
+    assert stones.count("X") > 3
     left = CliRunner().invoke(app, ["play", "connect-four", "tactical", "--seat", "1"], input="4\n")
     assert left.exit_code == 0
     first, second = left.stdout.split("You are X.")[:2]

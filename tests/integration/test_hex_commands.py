@@ -92,6 +92,13 @@ def test_gtp_and_analysis_from_a_checkpoint(checkpoint, tmp_path):
     assert [line["ply"] for line in lines] == [0, 1, 2, 3]
     assert all(sum(c["visits"] for c in line["candidates"]) == 8 or line["ply"] for line in lines)
     assert lines[3]["moves"] == ["a1", "b2", "a2"]
+    for line in lines:
+        for candidate in line["candidates"]:
+            assert ("line" in candidate) == (candidate["visits"] > 0)
+        best = next(candidate for candidate in line["candidates"] if candidate["move"] == line["best"])
+        assert best["line"][0] == line["best"]
+        assert not set(best["line"]) & set(line["moves"]), "a principal variation lays stones on free cells"
+        assert -1 <= best["value"] <= 1
     bad = subprocess.run(
         [*SPARRING, "analyse", "hex", str(checkpoint), str(tmp_path / "none.sgf")], capture_output=True, text=True
     )

@@ -4,7 +4,7 @@ import pytest
 
 import sparring
 from sparring.core import RandomPlayer, Score, wilson_interval
-from sparring.league import evaluate, play_one
+from sparring.league import evaluate
 from tests import hex
 
 
@@ -43,9 +43,3 @@ def test_players_of_any_kind_are_evaluated_by_name_or_as_they_are():
     assert score.win_rate > 0.9
     again = sparring.evaluate("path", RandomPlayer(0), game="hex", settings={"size": 4}, matches=40)
     assert again == score
-
-
-def test_one_match_gives_the_outcome_by_seat():
-    path = hex.GAME.players["path"](hex.settings(5), 0)
-    assert play_one([path, RandomPlayer(0)], hex.arena(size=5, matches=1)) == [1.0, -1.0]
-    assert play_one([RandomPlayer(0), path], hex.arena(size=5, matches=1)) == [-1.0, 1.0]

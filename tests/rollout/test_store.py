@@ -1,5 +1,6 @@
 """The episode store: whole shards, self-describing, continued at the count on disk."""
 
+import hashlib
 import json
 import multiprocessing
 import os
@@ -14,6 +15,7 @@ import pytest
 from sparring.core import Episodes, InputError, RandomPlayer
 from sparring.games.hex import HexArena, HexSettings
 from sparring.rollout import Collector, taking_turns
+from sparring.rollout import store as store_module
 from sparring.rollout.store import EpisodeStore, read_shard, shard_info, shards
 
 
@@ -106,3 +108,43 @@ def test_a_killed_writer_leaves_only_whole_shards(tmp_path: Path) -> None:
     assert [len(np.unique(part.headers.serial)) for part in store] == [store.matches // len(shards(tmp_path))] * len(
         shards(tmp_path)
     )
+
+
+def resealed(content: bytes) -> bytes:
+    """A shard whose checksum is right, whatever is in it."""
+    digest = hashlib.sha256(store_module._SEAL.sub(store_module._BLANK, content)).hexdigest().encode()
+    return store_module._SEAL.sub(store_module._BLANK[:-64] + digest, content)
+
+
+def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+    with EpisodeStore(tmp_path, played(50).spec) as store:
+        path = store.append(played(50))
+    whole = path.read_bytes()
+    for at in range(6, len(whole), len(whole) // 40):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :])
+        for read in (read_shard, shard_info):
+            with pytest.raises(InputError, match="damaged|no checksum"):
+                read(path)
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (b'"rows": ', b'"rows":9'),
+        (b'"matches": ', b'"matches":9'),
+        (b'"seats": 2', b'"seats": 1'),
+        (b'"actions": 16', b'"actions":  3'),
+        (b'"dtype": "uint8"', b'"dtype": "int64"'),
+        (b'"dtype": "uint8"', b'"dtype": "O"    '),
+        (b'"players": ["ann"', b'"players": ["bob"'),
+        (b'"format": 3', b'"format": 9'),
+    ],
+)
+def test_metadata_that_does_not_fit_the_data_is_refused(tmp_path: Path, was: bytes, now: bytes) -> None:
+    with EpisodeStore(tmp_path, played(50).spec) as store:
+        path = store.append(played(50))
+    whole = path.read_bytes()
+    assert was in whole
+    path.write_bytes(resealed(whole.replace(was, now)))
+    with pytest.raises(InputError, match=str(path)):
+        read_shard(path)

@@ -11,7 +11,7 @@ from sparring.core import IllegalAction, InputError, MissingPackage, RandomPlaye
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.inference.engine import Asked
 from sparring.rollout import Collector, everyone
-from sparring.rollout.slabs import Block, make_groups
+from sparring.rollout.slabs import make_groups
 from sparring.rollout.workers import WorkerArena
 from tests import hex
 
@@ -268,8 +268,3 @@ def test_gathering_ends_when_its_time_is_up():
         assert monotonic() - started < 60
     finally:
         arena.close()
-
-
-def test_more_memory_than_the_machine_has_is_refused_before_it_is_taken():
-    with pytest.raises(InputError, match=r"MiB of memory to share with workers: this machine has .* MiB free"):
-        Block(2**50)

@@ -11,6 +11,7 @@ from sparring.rollout import Collector, everyone
 from sparring.search import Evaluator, GumbelSettings, MinimaxSettings, PlaySettings, PuctSettings
 from sparring.search.player import false_resigns, make_search
 from sparring.search.seating import search_player
+from sparring.search.tree import root_lines
 from tests import hex as small
 from tests.search.reference import NoiseNetwork
 from tests.search.support import positions
@@ -38,6 +39,27 @@ def test_looking_ahead_beats_the_bare_network(search):
     report = player.report()
     assert 0 < report["calls_per_move"] <= 25
     assert report["search_batch"] > 1
+
+
+@pytest.mark.parametrize("search", [PuctSettings(simulations=60), GumbelSettings(simulations=60)], ids=str)
+def test_lines_are_playable_and_their_values_add_up_to_the_roots(search):
+    model, states = positions(HexSettings(size=4), 6, plies=4, seed=0)
+    trees = np.arange(6, dtype=np.int32)
+    tree_search = make_search(Evaluator(model, NoiseNetwork(16), actions=16), search, trees=6)
+    found = tree_search.search(trees, states, np.random.default_rng(0), simulate=np.ones(6, np.bool_))
+    for tree in trees:
+        lines = root_lines(tree_search.forest, tree)
+        assert sorted(lines) == np.flatnonzero(found.visits[tree]).tolist()
+        total = sum(value * found.visits[tree, action] for action, (value, _) in lines.items())
+        mean = (total + tree_search.forest.value[tree, 0]) / (found.visits[tree].sum() + 1)
+        assert mean == pytest.approx(found.value[tree], abs=1e-5)
+        for action, (_, line) in lines.items():
+            assert line[0] == action
+            here = states[tree : tree + 1]
+            for step in line:
+                assert model.legal(here)[0, step]
+                here = model.apply(here, np.array([step], np.int32))
+        assert max(len(line) for _, line in lines.values()) > 1
 
 
 @pytest.mark.parametrize("search", [PuctSettings(simulations=30), GumbelSettings(simulations=30)], ids=str)

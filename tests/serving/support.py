@@ -79,7 +79,7 @@ def raw_socket(address):
 
 
 def reply(socket):
-    assert socket.poll(5000), "the server says nothing"
+    assert socket.poll(30_000), "the server says nothing"
     return read_server(socket.recv_multipart()[0])
 
 

@@ -34,12 +34,19 @@ class HumanPlayer:
         self._numbers = " ".join(str((column + 1) % 10) for column in range(settings.columns))
         self._ask, self._tell = ask, tell
 
+    def show(self, decisions: Decisions, *, seat: int) -> None:
+        """The boards as whoever has `seat` sees them; with a forward model, the last position is shown too."""
+        boards = from_planes(decisions.observation["planes"])
+        for board, mover in zip(boards, decisions.seat.tolist(), strict=True):
+            lines = (" ".join(".XO"[stone] for stone in line) for line in (board if mover == seat else -board).tolist())
+            self._tell("\n".join([*lines, self._numbers]))
+
     def act(self, decisions: Decisions) -> Answers:
         """One question a row; the end of the input (`EOFError`) is the caller's to handle."""
         action = np.empty(len(decisions), np.int32)
-        for row, board in enumerate(from_planes(decisions.observation["planes"])):
-            lines = (" ".join(".XO"[stone] for stone in line) for line in board.tolist())
-            self._tell("\n".join([*lines, self._numbers, "You are X."]))
+        for row, seat in enumerate(decisions.seat.tolist()):
+            self.show(decisions.take(np.array([row])), seat=seat)
+            self._tell("You are X.")
             action[row] = self._column(decisions.legal[row])
         return Answers(action=action)
 

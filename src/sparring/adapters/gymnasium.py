@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.adapters.match import Ended, SingleMatch, observation_row
-from sparring.adapters.spaces import observation_space
+from sparring.adapters.match import Ended, SingleMatch, nothing_seen, observation_row
+from sparring.adapters.spaces import LegalActions, observation_space
 from sparring.core import InputError, Player, optional
 from sparring.league import Entrant, Seating, Style
 
@@ -15,7 +15,8 @@ with optional("MatchEnv", extra="adapters"):
 
 
 class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
-    """One match an episode. The legal mask is in `info["action_mask"]` and, as SB3 expects, `action_masks()`.
+    """One match an episode. The legal mask is in `info["action_mask"]` and, as SB3 expects, `action_masks()`;
+    `action_space.sample()` draws a legal action.
 
     Args:
         game: an installed game.
@@ -47,9 +48,8 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
         self._opponent: Entrant = seating.entrants[0]
         self._seat_opponent(seed)
         self.observation_space = observation_space(spec)
-        self.action_space = gymnasium.spaces.Discrete(spec.actions)
-        self._legal = np.ones(spec.actions, np.bool_)
-        self._last: dict[str, Any] = {name: field.zeros() for name, field in spec.observation.items()}
+        self.action_space: LegalActions = LegalActions(spec.actions)
+        self._last: dict[str, Any] = nothing_seen(spec)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -73,7 +73,7 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """`bool[actions]` what is legal now."""
-        return self._legal
+        return self.action_space.legal
 
     def close(self) -> None:
         """Frees the arena."""
@@ -85,7 +85,7 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
         self._player = self._opponent.seat(match.game, match.spec, matches=1, seed=seed, style=self._style)
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self._legal.astype(np.int8)}
+        return {"action_mask": self.action_space.legal.astype(np.int8)}
 
     def _play_on(self, action: int | None = None) -> Ended | None:
         """Answers waiting rows, yours with `action`, until your next row or the end."""
@@ -97,7 +97,7 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
             if len(mine) and action is None:
                 row = int(mine[0])
                 self._last = observation_row(waiting, row)
-                self._legal = waiting.legal[row]
+                self.action_space.legal = waiting.legal[row]
                 self._reward = float(waiting.reward[row])
                 return None
             others = np.flatnonzero(waiting.seat != self._seat)

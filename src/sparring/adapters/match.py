@@ -68,9 +68,19 @@ class SingleMatch:
         return _ended(results)
 
 
+def shown_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype in which a field is shown: bytes and flags as float32, since other libraries take bytes for pixels."""
+    return np.dtype(np.float32) if dtype in (np.uint8, np.bool_) else dtype
+
+
 def observation_row(decisions: Decisions, row: int) -> dict[str, Array]:
-    """The observation of one row."""
-    return {name: array[row] for name, array in decisions.observation.items()}
+    """The observation of one row, in the dtypes in which it is shown."""
+    return {name: array[row].astype(shown_dtype(array.dtype)) for name, array in decisions.observation.items()}
+
+
+def nothing_seen(spec: GameSpec) -> dict[str, Array]:
+    """An observation of zeros."""
+    return {name: np.zeros(field.shape, shown_dtype(np.dtype(field.dtype))) for name, field in spec.observation.items()}
 
 
 def _copy(decisions: Decisions) -> Decisions:

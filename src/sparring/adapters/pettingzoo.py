@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sparring.adapters.match import SingleMatch, observation_row
+from sparring.adapters.match import SingleMatch, nothing_seen, observation_row
 from sparring.adapters.spaces import observation_space
 from sparring.core import load_game, optional
 from sparring.core.settings import convert
@@ -57,7 +57,7 @@ class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # Petti
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        empty = {name: field.zeros() for name, field in self._match.spec.observation.items()}
+        empty = nothing_seen(self._match.spec)
         nothing = np.zeros(self._match.spec.actions, np.int8)
         self._seen = {agent: {"observation": empty, "action_mask": nothing} for agent in self.agents}
         self._take_rows()

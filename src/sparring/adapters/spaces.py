@@ -1,7 +1,11 @@
-"""Observation spaces in Gymnasium's terms."""
+"""Observation and action spaces in Gymnasium's terms."""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sparring.adapters.match import shown_dtype
 from sparring.core import GameSpec, optional
 
 with optional("an observation space", extra="adapters"):
@@ -9,7 +13,7 @@ with optional("an observation space", extra="adapters"):
 
 
 def observation_space(spec: GameSpec) -> gymnasium.spaces.Dict:
-    """One box a field."""
+    """One box a field, as wide as the field's own dtype."""
     boxes: dict[str, gymnasium.Space] = {}
     for name, field in spec.observation.items():
         dtype = np.dtype(field.dtype)
@@ -19,5 +23,21 @@ def observation_space(spec: GameSpec) -> gymnasium.spaces.Dict:
             low, high = 0, 1
         else:
             low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        boxes[name] = gymnasium.spaces.Box(low, high, field.shape, dtype.type)
+        boxes[name] = gymnasium.spaces.Box(low, high, field.shape, shown_dtype(dtype).type)
     return gymnasium.spaces.Dict(boxes)
+
+
+class LegalActions(gymnasium.spaces.Discrete):
+    """All actions, of which `sample` draws one that is legal now: what tries an environment out plays by the rules."""
+
+    def __init__(self, actions: int) -> None:
+        super().__init__(actions)
+        self.legal: NDArray[np.bool_] = np.ones(actions, np.bool_)
+        """`bool[actions]`"""
+
+    def sample(self, mask: Any = None, probability: Any = None) -> np.int64:
+        """An action drawn by `mask` or `probability`; with neither, each legal one with the same probability."""
+        if mask is None and probability is None:
+            mask = self.legal.astype(np.int8)
+        drawn: np.int64 = super().sample(mask, probability)
+        return drawn

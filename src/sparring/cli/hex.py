@@ -57,7 +57,7 @@ def analyse(
     threads: Threads = 0,
     seed: Seed = 0,
 ) -> None:
-    """Look at every position of a game record: one JSON object a line with value, policy and visits per move."""
+    """Look at every position of a game record: one JSON object a line, with value and principal variation per move."""
     from sparring.games.hex.analysis import analyse_record
     from sparring.games.hex.text import load_sgf
     from sparring.league import Seating, Style
@@ -65,7 +65,7 @@ def analyse(
     seating = Seating.of(player, game=game, settings=game_settings(context), networks=True)
     style = Style(simulations=simulations, device=device, threads=threads)
     for found in analyse_record(
-        load_sgf(record), lambda board: seating.searcher(board, seed=seed, style=style).look, seed=seed
+        load_sgf(record), lambda board: seating.searcher(board, seed=seed, style=style), seed=seed
     ):
         print(json.dumps(found), flush=True)
 

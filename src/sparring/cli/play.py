@@ -1,5 +1,6 @@
 """`sparring play`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,6 +33,7 @@ def play(
     device: DeviceOption = "auto",
     threads: Threads = 0,
     key: Key = None,
+    save: Annotated[Path | None, typer.Option(help="A new file for the match (Hex: SGF).")] = None,
     seed: Seed = 0,
 ) -> None:
     """Play a match against a player in the terminal."""
@@ -42,7 +44,7 @@ def play(
     left_out = opponent.startswith("--")  # then it is the first of the game's settings
     settings = game_settings(context, *([opponent] if left_out else []))
     seating = Seating.of("random" if left_out else opponent, game=game, settings=settings)
-    outcome = play_by_hand(seating, seat=seat, seed=seed, style=style, say=say)
+    outcome = play_by_hand(seating, seat=seat, seed=seed, style=style, save=save, say=say)
     if outcome is None:
         say("match left unfinished")
     else:

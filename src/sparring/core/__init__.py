@@ -6,13 +6,13 @@
 `extras` optional packages.
 """
 
-from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Resumable, gather
+from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Naming, Resumable, gather
 from sparring.core.check import ArenaFault, ArenaReport, check_arena
 from sparring.core.decisions import Answers, Decisions, Results
 from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
 from sparring.core.episodes import Episodes, Headers, SegmentMemory, Steps
 from sparring.core.errors import InputError, RunError, did_you_mean
-from sparring.core.extras import MissingPackage, install_command, optional
+from sparring.core.extras import MissingPackage, install_command, missing_packages, optional
 from sparring.core.forward_model import ForwardModel
 from sparring.core.game import (
     Game,
@@ -52,6 +52,7 @@ __all__ = [
     "Installable",
     "Interrupts",
     "MissingPackage",
+    "Naming",
     "Player",
     "RandomPlayer",
     "Results",
@@ -74,6 +75,7 @@ __all__ = [
     "install_command",
     "load_game",
     "masked_log_softmax",
+    "missing_packages",
     "optional",
     "player_names",
     "sample",

@@ -4,7 +4,7 @@ In Pokémon one side or both may have to act, in Hex the seats alternate, in Roc
 once. One shape serves them all: an arena says which seats must act now, in one batch, whatever is ready.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -83,6 +83,15 @@ class Adaptive(Protocol):
 
     def stand_at(self, standing: Mapping[str, int]) -> None:
         """Goes to where `standing` was taken."""
+        ...
+
+
+@runtime_checkable
+class Naming(Protocol):
+    """An arena that keeps records of its matches, and wants to know who plays them."""
+
+    def name_seats(self, matches: Sequence[int], names: Sequence[Sequence[str]]) -> None:
+        """Whoever sits in the seats of the match that each of the slots `matches` plays now: `names[n][seat]`."""
         ...
 
 

@@ -1,7 +1,9 @@
 """Optional packages: what is missing is one line that says how to install it."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 
 from sparring.core.errors import InputError
 
@@ -13,6 +15,13 @@ class MissingPackage(InputError, ImportError):
 def install_command(extra: str) -> str:
     """What to run to install the packages of one of our extras."""
     return f"pip install 'sparring[{extra}]'"
+
+
+def missing_packages(extra: str) -> list[str]:
+    """The packages of one of our extras that are not installed; none if there is no such extra."""
+    wanted = re.compile(rf"""([\w.-]+).*;\s*extra == ['"]{re.escape(extra)}['"]""")
+    found = [wanted.match(text) for text in metadata.requires("sparring") or []]
+    return [match[1] for match in found if match is not None and not _installed(match[1])]
 
 
 @contextmanager
@@ -29,3 +38,11 @@ def optional(what: str, *, extra: str = "", package: str = "") -> Iterator[None]
             raise
         command = install_command(extra) if extra else f"pip install {package}"
         raise MissingPackage(f"{what} needs the package {name}, which is not installed; run: {command}") from error
+
+
+def _installed(package: str) -> bool:
+    try:
+        metadata.distribution(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True

@@ -29,7 +29,9 @@ class Interrupts:
             signal.signal(number, handler)  # type: ignore[arg-type]
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked and number != signal.SIGHUP:
+        if self.asked:
+            if number == signal.SIGHUP:
+                return
             raise KeyboardInterrupt
         self.asked = True
         with suppress(RuntimeError):  # a print that this signal interrupted cannot be entered again

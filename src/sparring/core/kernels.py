@@ -34,9 +34,11 @@ _UNUSED_SECONDS = 30 * 24 * 3600.0
 
 
 def keep_kernels_safe() -> None:
-    """Arranges for numba's cache to be ours, from when numba is imported or, if it is already, from now on."""
+    """Makes numba's cache ours; `sparring` calls it just before numba is imported, or at once if it is already."""
     numba: Any = sys.modules.get("numba")
     if numba is None:
+        if not os.environ.get(_VARIABLE):
+            os.environ[_VARIABLE] = str(_kernel_folder())  # worker processes inherit it
         sys.meta_path.insert(0, _OnImport())
         return
     numba.config.CACHE_DIR = numba.config.CACHE_DIR or str(_kernel_folder())
@@ -44,13 +46,11 @@ def keep_kernels_safe() -> None:
 
 
 class _OnImport(MetaPathFinder):
-    """Chooses the folder when numba is imported, and seals its cache files when the module that writes them is."""
+    """Seals numba's cache files when the module that writes them is imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname == "numba" and not os.environ.get(_VARIABLE):
-            os.environ[_VARIABLE] = str(_kernel_folder())  # worker processes inherit it
         if fullname != _CACHING:
             return None
         sys.meta_path.remove(self)

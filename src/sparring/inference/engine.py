@@ -101,7 +101,7 @@ class InferenceEngine:
         say: Say = print,
     ) -> None:
         if compiled and device.dtype == "int8":
-            raise InputError("compiled: torch.compile does not take policies in int8")
+            raise InputError("compile: torch.compile does not take policies in int8")
         self.spec = spec
         self.slots = slots
         self.device = device

@@ -5,7 +5,7 @@ a person against a player; `selfplay` matches that are kept; `serve` named playe
 """
 
 from sparring.league.entrants import Entrant, Style
-from sparring.league.evaluation import evaluate, play_one
+from sparring.league.evaluation import evaluate
 from sparring.league.seating import Seating
 
-__all__ = ["Entrant", "Seating", "Style", "evaluate", "play_one"]
+__all__ = ["Entrant", "Seating", "Style", "evaluate"]

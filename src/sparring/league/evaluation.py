@@ -1,6 +1,6 @@
 """Evaluation: matches between two players who take turns in the seats."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,10 +11,20 @@ from sparring.rollout import Collector, taking_turns
 
 
 def evaluate(
-    first: Player, second: Player, arena: Arena, *, matches: int, pulse: Callable[[int], None] = lambda ended: None
+    first: Player,
+    second: Player,
+    arena: Arena,
+    *,
+    matches: int,
+    names: tuple[str, str] = ("first", "second"),
+    pulse: Callable[[int], None] = lambda ended: None,
 ) -> Score:
-    """Plays `matches` matches on a fresh `arena`, seats changing from match to match; `pulse`: see `Collector.play`."""
-    collector = Collector(arena, {"first": first, "second": second}, taking_turns([0, 1], arena.spec.seats))
+    """Plays `matches` matches on a fresh `arena`, seats changing from match to match; `pulse`: see `Collector.play`.
+
+    `names` are for the records that an arena keeps.
+    """
+    players = dict(zip(_distinct(names), (first, second), strict=True))
+    collector = Collector(arena, players, taking_turns([0, 1], arena.spec.seats))
     seated, outcome = collector.play(matches, pulse=pulse)
     mine = np.where(seated == 0, outcome, np.nan)
     failed = np.isnan(outcome).all(axis=1)
@@ -39,14 +49,13 @@ def evaluate_entrants(
     say: Callable[[str], None] = lambda text: None,
 ) -> Score:
     """The score of the first of two entrants against the second, at most `parallel` matches at the same time."""
+    names = (seating.entrants[0].name, seating.entrants[1].name)
     with seating.seated(matches=min(parallel, matches), seed=seed, style=style, say=say) as ((first, second), arena):
-        return evaluate(first, second, arena, matches=matches, pulse=pulse)
+        return evaluate(first, second, arena, matches=matches, names=names, pulse=pulse)
 
 
-def play_one(players: list[Player], arena: Arena) -> list[float]:
-    """Plays one match with `players[seat]` in each seat of a fresh one-match `arena`; returns the outcome by seat."""
-    seats = {str(seat): player for seat, player in enumerate(players)}
-    order = np.arange(len(players), dtype=np.int32)
-    collector = Collector(arena, seats, lambda serials: np.tile(order, (len(serials), 1)))
-    _, outcome = collector.play(1)
-    return [float(value) for value in outcome[0]]
+def _distinct(names: Sequence[str]) -> list[str]:
+    """`names`, numbered where two are the same."""
+    if len(set(names)) == len(names):
+        return list(names)
+    return [f"{name} ({number})" for number, name in enumerate(names, 1)]

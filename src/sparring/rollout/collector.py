@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Answers, Arena, Array, Decisions, Episodes, Player, Results, Stages, Steps
+from sparring.core import Answers, Arena, Array, Decisions, Episodes, Naming, Player, Results, Stages, Steps
 from sparring.core.episodes import pack_mask
 from sparring.core.rows import flatten, nested
 from sparring.rollout.lineup import Lineup
@@ -89,6 +89,7 @@ class Collector:
     ) -> None:
         self.counters = Counters()
         self._arena = arena
+        self._naming = arena if isinstance(arena, Naming) else None
         self._names = tuple(players)
         self._players = list(players.values())
         self._lineup = lineup
@@ -103,6 +104,7 @@ class Collector:
         self._serial = np.arange(arena.matches, dtype=np.int64)
         self._next_serial = arena.matches
         self._seated = lineup(self._serial)
+        self._name_seats(np.arange(arena.matches))
 
     def collect(self, rows: int) -> Episodes:
         """Plays on until finished episodes hold at least `rows` steps, and returns those episodes."""
@@ -153,6 +155,7 @@ class Collector:
         self._serial = snapshot["serial"].copy()
         self._next_serial = int(snapshot["next_serial"])
         self._seated = self._lineup(self._serial)
+        self._name_seats(np.arange(self._arena.matches))
 
     def _wait(self) -> tuple[Decisions, NDArray[np.int64], Results]:
         """The rows that must be answered now, and the matches that ended, with their serials."""
@@ -253,8 +256,15 @@ class Collector:
         self._serial[results.match] = np.arange(self._next_serial, self._next_serial + ended)
         self._next_serial += ended
         self._seated[results.match] = self._lineup(self._serial[results.match])
+        self._name_seats(results.match)
         self.counters.matches += ended - failed
         self.counters.failed += failed
+
+    def _name_seats(self, matches: NDArray[np.int32] | NDArray[np.int64]) -> None:
+        """Tells an arena that wants to know who sits in the matches that its slots play now."""
+        if self._naming is not None:
+            seated = self._seated[matches].tolist()
+            self._naming.name_seats(matches.tolist(), [[self._names[number] for number in seats] for seats in seated])
 
     def _finish(
         self, slots: NDArray[np.intp], *, outcome: NDArray[np.float32], last_value: NDArray[np.float32], complete: bool

@@ -55,15 +55,15 @@ class Block:
     """A piece of memory that is handed to worker processes as they are started."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
         free = _free_memory()
-        if size > free:
+        if free is not None and size > free:  # the system would promise it, and kill somebody later
             raise InputError(
-                f"{size / 2**20:,.0f} MiB of memory to share with workers: "
-                f"this machine has {free / 2**20:,.0f} MiB free; lower the number of matches"
+                f"workers would share {size / 2**20:,.0f} MiB of memory, of which {free / 2**20:,.0f} MiB are free; "
+                "lower the number of matches"
             )
+        self.size = size
         self._file = _nameless_file()
-        os.posix_fallocate(self._file, 0, size)  # all of it now: memory that runs out later would be a crash
+        os.ftruncate(self._file, size)
         self.memory = mmap.mmap(self._file, size)
 
     def __getstate__(self) -> tuple[int, Any]:
@@ -83,20 +83,22 @@ class Block:
             self._file = -1
 
 
-def _free_memory() -> int:
-    """Bytes that can be had. Asking for more does not fail: the system would end other processes to make room."""
-    with suppress(OSError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def _nameless_file() -> int:
     if hasattr(os, "memfd_create"):
         return os.memfd_create("sparring")
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
+
+
+def _free_memory() -> int | None:
+    """Bytes that programs can still have, where the system says."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    return None
 
 
 class Slabs:

@@ -13,6 +13,7 @@ from sparring.search.evaluator import Evaluator
 from sparring.search.gumbel import Gumbel, GumbelSettings
 from sparring.search.minimax import Minimax, MinimaxSettings
 from sparring.search.puct import Puct, PuctSettings
+from sparring.search.tree import root_lines
 from sparring.search.waves import Found, TreeSearch
 
 SearchSettings = GumbelSettings | PuctSettings | MinimaxSettings
@@ -104,6 +105,11 @@ class SearchPlayer:
         states = self.evaluator.model.states(decisions.observation, decisions.legal)
         everywhere = np.ones(len(decisions), np.bool_) if simulate is None else simulate
         return self._search.search(decisions.match, states, rng, simulate=everywhere)
+
+    def lines(self, match: int) -> dict[int, tuple[float, list[int]]]:
+        """Value and principal variation by action, as the last look at `match` left them; see `root_lines`."""
+        forest = self._search.forest if isinstance(self._search, TreeSearch) else None
+        return {} if forest is None else root_lines(forest, match)
 
     def snapshot(self) -> dict[str, Array]:
         """What a resumed run needs. Trees are not kept: the next search starts new ones."""

@@ -215,6 +215,21 @@ def mean_value(forest: Forest, t: int, node: int) -> float:
     return total / count
 
 
+def root_lines(forest: Forest, t: int) -> dict[int, tuple[float, list[int]]]:
+    """By visited action of tree `t`'s root: the mean value for the seat to move there, and the principal variation.
+
+    A principal variation begins with the action and goes on with the most visited action of each node.
+    """
+    lines: dict[int, tuple[float, list[int]]] = {}
+    for action in np.flatnonzero(forest.visits[t, 0]).tolist():
+        line, node = [action], int(forest.child[t, 0, action])
+        while node >= 0 and forest.visits[t, node].any():
+            line.append(int(forest.visits[t, node].argmax()))
+            node = int(forest.child[t, node, line[-1]])
+        lines[action] = float(forest.total[t, 0, action] / forest.visits[t, 0, action]), line
+    return lines
+
+
 @njit(cache=True, nogil=True)
 def root_values(forest: Forest, trees: Any) -> Any:
     """`float32[k]` the mean value of the root of each of `trees: int32[k]`."""

@@ -19,7 +19,7 @@ from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils import z85
 
 from sparring.core import InputError
-from sparring.core.files import cannot_write, lock_folder, sweep, sync_folder, write_file
+from sparring.core.files import cannot_write, lock_folder, sweep, write_file
 
 
 class ServerKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="server"):
@@ -65,7 +65,6 @@ def make_keys(folder: Path) -> tuple[Path, Path]:
         for path, key in ((waiting, client), (server_path, server)):
             write_file(path, msgspec.json.format(msgspec.json.encode(key)) + b"\n", mode=0o600)
         waiting.rename(client_path)
-        sync_folder(folder)
     except OSError as error:
         raise cannot_write(folder, error) from error
     finally:

@@ -150,11 +150,11 @@ def test_an_analysis_names_moves_as_the_board_lies():
     here = position(HexSettings(size=3), [4])
     policy, visits = np.zeros(9, np.float32), np.zeros(9, np.int32)
     policy[[1, 5]], visits[[1, 5]] = (0.25, 0.75), (3, 1)
-    data = describe_search(here, action=1, value=-0.5, policy=policy, visits=visits)
+    data = describe_search(here, action=1, value=-0.5, policy=policy, visits=visits, lines={1: (0.25, [1, 2])})
     assert data["to_move"] == "white"
     assert data["best"] == cell_name(3, 3) == "a2"
     assert data["candidates"] == [
-        {"move": "a2", "policy": 0.25, "visits": 3},
+        {"move": "a2", "policy": 0.25, "visits": 3, "value": 0.25, "line": ["a2", "c1"]},
         {"move": cell_name(3, 7), "policy": 0.75, "visits": 1},
     ]
     assert json.loads(json.dumps(data)) == data

@@ -238,8 +238,10 @@ def test_finished_matches_are_saved_as_replays(tmp_path: Path) -> None:
         assert "|win|" in text or "|tie" in text
         assert "|split|" not in text
         page = log.with_suffix(".html").read_text()
-        assert "battle-log-data" in page
+        showdown = log.with_suffix(".showdown.html").read_text()
+        assert "battle-log-data" in showdown
         assert "|turn|1" in page
+        assert "|turn|1" in showdown
 
 
 def test_open_team_sheets_show_sets_and_only_where_the_format_has_them() -> None:

@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from sparring.games.pokemon.records import save_replay, save_text
+from sparring.games.pokemon.records import save_replay, save_text, with_names
 from tests.torture.mutate import hostile_room
 
 LOG = """|player|p1|Ash <b>|1|
@@ -14,23 +14,23 @@ LOG = """|player|p1|Ash <b>|1|
 |win|Gary"""
 
 
-def test_a_replay_is_a_page_and_a_plain_log(tmp_path: Path) -> None:
+def test_a_replay_is_two_pages_and_a_plain_log(tmp_path: Path) -> None:
     page = save_replay(tmp_path / "replays", "gen1ou-1", LOG)
     assert page == tmp_path / "replays" / "gen1ou-1.html"
     assert page.with_suffix(".log").read_text() == LOG + "\n"
-    text = page.read_text()
-    assert "<title>[Gen 1] OU: Ash &lt;b&gt; vs. Gary</title>" in text
-    assert "|win|Gary" in text
+    for text in (page.read_text(), page.with_suffix(".showdown.html").read_text()):
+        assert "<title>[Gen 1] OU: Ash &lt;b&gt; vs. Gary</title>" in text
+        assert "|win|Gary" in text
 
 
 def test_nothing_a_player_says_ends_the_script_that_holds_the_log(tmp_path: Path) -> None:
-    text = save_replay(tmp_path, "x", LOG).read_text()
+    text = showdown_page(tmp_path, LOG)
     assert text.count("</script>") == 2
     assert "<script>alert" in text.split("battle-log-data")[1].split("</script>")[0]
 
 
 def test_nothing_a_player_says_hides_the_end_of_that_script(tmp_path: Path) -> None:
-    text = save_replay(tmp_path, "x", LOG + "\n|c|Ash|<!--<script>").read_text()
+    text = showdown_page(tmp_path, LOG + "\n|c|Ash|<!--<script>")
     assert "<!--" not in text
     assert "<\\!--<script>" in text
     assert text.endswith("</script>\n")
@@ -43,8 +43,39 @@ def test_no_room_id_leads_out_of_the_folder(tmp_path: Path) -> None:
     for room in rooms:
         save_replay(folder, room, LOG)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) == 2 * len(rooms)
+    assert len(files) == 3 * len(rooms)
     assert all(path.parent == folder for path in files)
+
+
+def test_seats_get_the_players_names_wherever_the_log_has_a_player() -> None:
+    log = """|player|p1|Seat 1||
+|player|p2|Seat 2||
+|switch|p1a: Seat 1|Mew|100/100
+|-sidestart|p2: Seat 2|Spikes
+|-message|Seat 2 forfeited.
+|win|Seat 1"""
+    assert with_names(log, ("Ann", "Ben")).split("\n") == [
+        "|player|p1|Ann||",
+        "|player|p2|Ben||",
+        "|switch|p1a: Seat 1|Mew|100/100",
+        "|-sidestart|p2: Ben|Spikes",
+        "|-message|Ben forfeited.",
+        "|win|Ann",
+    ]
+
+
+def test_a_name_cannot_break_the_log_and_equal_names_are_told_apart() -> None:
+    log = "|player|p1|Seat 1||\n|player|p2|Seat 2||\n|win|Seat 2"
+    assert with_names(log, ("a|b\n|win|x\\1", "\n")).split("\n") == [
+        "|player|p1|a b win x\\1||",
+        "|player|p2|Seat 2||",
+        "|win|Seat 2",
+    ]
+    assert with_names(log, ("main", "main")).split("\n")[1:] == ["|player|p2|main (2)||", "|win|main (2)"]
+
+
+def showdown_page(folder: Path, log: str) -> str:
+    return save_replay(folder, "x", log).with_suffix(".showdown.html").read_text()
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Asking a player about a line of moves: what it would play next, and why."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,17 @@ from sparring.games.hex.model import HexModel
 from sparring.games.hex.settings import HexSettings
 from sparring.games.hex.text import COLOURS, Record, cell_name, mirrored
 
-Look = Callable[[Decisions, np.random.Generator], Any]
-"""Searches some rows; the answer has `action`, `value`, `policy` and `visits` of each (see `sparring.search.Found`)."""
+
+class Searcher(Protocol):
+    """Looks ahead from rows (see `sparring.search.SearchPlayer`)."""
+
+    def look(self, decisions: Decisions, rng: np.random.Generator) -> Any:
+        """`action`, `value`, `policy` and `visits` of each row."""
+        ...
+
+    def lines(self, match: int) -> Mapping[int, tuple[float, list[int]]]:
+        """Value and principal variation by action, of what was looked at last."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -77,21 +86,24 @@ def position(settings: HexSettings, moves: Sequence[int]) -> Position:
     return here
 
 
-def analyse_record(record: Record, make_look: Callable[[HexSettings], Look], *, seed: int) -> Iterator[dict[str, Any]]:
-    """An analysis of every position of `record`, by the search that `make_look` makes for its board."""
+def analyse_record(
+    record: Record, make_searcher: Callable[[HexSettings], Searcher], *, seed: int
+) -> Iterator[dict[str, Any]]:
+    """An analysis of every position of `record`, by the search that `make_searcher` makes for its board."""
     settings = HexSettings(size=record.size, swap=record.size**2 in record.moves)
-    look = make_look(settings)
+    searcher = make_searcher(settings)
     here = position(settings, ())
     for move in [*record.moves, None]:
         if here.winner is not None:
             break
-        found = look(here.decisions(), np.random.default_rng(seed))
+        found = searcher.look(here.decisions(), np.random.default_rng(seed))
         yield describe_search(
             here,
             action=int(found.action[0]),
             value=float(found.value[0]),
             policy=found.policy[0],
             visits=found.visits[0],
+            lines=searcher.lines(0),
         )
         if move is not None:
             here = here.after(move)
@@ -104,8 +116,12 @@ def describe_search(
     value: float,
     policy: NDArray[np.float32],
     visits: NDArray[np.int32],
+    lines: Mapping[int, tuple[float, list[int]]],
 ) -> dict[str, Any]:
-    """One analysis as plain data: moves by name, best first. Value and actions are the mover's."""
+    """One analysis as plain data: moves by name, best first. Values and actions are the mover's.
+
+    A candidate that was looked at has its own value, and its principal variation as `line`.
+    """
     size = here.settings.size
     order = np.lexsort((-policy, -visits))
     shown = [int(a) for a in order if visits[a] or policy[a] >= 0.001]
@@ -120,7 +136,15 @@ def describe_search(
                 "move": cell_name(size, here.move(a)),
                 "policy": round(float(policy[a]), 4),
                 "visits": int(visits[a]),
+                **(_line(here, *lines[a]) if a in lines else {}),
             }
             for a in shown
         ],
     }
+
+
+def _line(here: Position, value: float, actions: Sequence[int]) -> dict[str, Any]:
+    """A line of play from `here`: each action is in the frame of the seat that moves then."""
+    size = here.settings.size
+    moves = [a if (here.seat + ply) % 2 == 0 else mirrored(size, a) for ply, a in enumerate(actions)]
+    return {"value": round(value, 4), "line": [cell_name(size, move) for move in moves]}

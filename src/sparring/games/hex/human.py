@@ -1,45 +1,110 @@
-"""A person at the terminal as a player: sees the board, types `c4` or `swap`."""
+"""A person at the terminal as a player: sees the board, types `c4`, `swap`, or a command such as `undo`."""
 
 from collections.abc import Callable
 
 import numpy as np
+from rich.console import Console
+from rich.text import Text
 
 from sparring.core import Answers, Decisions, InputError
+from sparring.core.by_hand import Course, Resigned, TakenBack
+from sparring.core.text import printable
 from sparring.games.hex.settings import HexSettings
-from sparring.games.hex.text import cell_name, draw_board, mirrored, parse_move
+from sparring.games.hex.text import SIGNS, Record, cell_name, draw_board, mirrored, parse_move, write_sgf
 
 _SIDES = ("You are X and connect top and bottom.", "You are O and connect left and right.")
+_STYLES = {SIGNS[1]: "bold red", SIGNS[2]: "bold blue", r"\[.\]": "reverse"}
+"""What is coloured, where colours can be shown."""
+_HELP = """\
+c4      put a stone on column c, row 4
+swap    take over the first stone, as your first move in seat 1 where the rules allow it
+hint    what your opponent would play in your place
+undo    take back your last move and the answer to it
+resign  give the match up
+quit    leave; so does Ctrl-D"""
+
+
+def print_text(text: str) -> None:
+    """Prints with stones coloured on a terminal, plainly elsewhere."""
+    drawn = Text(text)
+    if "\n" in text:
+        for sign, style in _STYLES.items():
+            drawn.highlight_regex(sign, style)
+    Console(soft_wrap=True).print(drawn, highlight=False)
 
 
 class HumanPlayer:
     """Asks for each row's move until it is legal. `EOFError` from `ask` (the end of the input) goes to the caller."""
 
     def __init__(
-        self, settings: HexSettings, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print
+        self, settings: HexSettings, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print_text
     ) -> None:
         self._size = settings.size
+        self._opening = settings.opening
         self._ask = ask
         self._tell = tell
+        self._course: Course | None = None
+
+    def sit(self, course: Course) -> None:
+        """From now on the last move is marked, and moves can be taken back."""
+        self._course = course
+        self._tell("Type a cell such as c4, or help.")
+
+    def show(self, decisions: Decisions, *, seat: int) -> None:
+        """Each row's board as it lies, whichever seat the person has, and the rival's last move."""
+        last = self._last_move()
+        for row, mover in enumerate(decisions.seat.tolist()):
+            planes = decisions.observation["planes"][row]
+            black, white = (planes[0], planes[1]) if mover == 0 else (planes[1].T, planes[0].T)
+            if self._course is not None and self._course.moves and self._course.moves[-1][0] != seat:
+                move = self._moves()[-1]
+                did = "swaps" if move == self._size**2 else f"plays {cell_name(self._size, move)}"
+                self._tell(f"{printable(self._course.rival)} {did}.")
+            self._tell(draw_board(self._size, (black + 2 * white).ravel().tolist(), last=last))
 
     def act(self, decisions: Decisions) -> Answers:
-        """One question a row, on the board as it lies, whichever seat the person has."""
-        size = self._size
+        """One question a row."""
         action = np.empty(len(decisions), np.int32)
         for row, seat in enumerate(decisions.seat.tolist()):
-            planes = decisions.observation["planes"][row]
-            black, white = (planes[0], planes[1]) if seat == 0 else (planes[1].T, planes[0].T)
-            self._tell(draw_board(size, (black + 2 * white).ravel().tolist()))
+            here = decisions.take(np.array([row]))
+            self.show(here, seat=seat)
             self._tell(_SIDES[seat])
-            action[row] = self._move(seat, decisions.legal[row])
+            action[row] = self._move(here)
         return Answers(action=action)
 
-    def _move(self, seat: int, legal: np.ndarray) -> int:
+    def record(self, outcome: float | None) -> str:
+        """The match as SGF."""
+        assert self._course is not None
+        if self._opening:
+            raise InputError("--save: a match that begins with random opening stones cannot be kept as moves")
+        seat = self._course.seat
+        names = ["you", self._course.rival] if seat == 0 else [self._course.rival, "you"]
+        winner = None if outcome is None else seat if outcome > 0 else 1 - seat
+        return write_sgf(Record(self._size, tuple(self._moves()), black=names[0], white=names[1], winner=winner))
+
+    def _moves(self) -> list[int]:
+        """The moves of the match in the absolute frame."""
+        moves = [] if self._course is None else self._course.moves
+        return [action if seat == 0 else mirrored(self._size, action) for seat, action in moves]
+
+    def _last_move(self) -> int | None:
+        """The cell of the last stone laid; a swap lays the first stone anew."""
+        moves = self._moves()
+        if not moves:
+            return None
+        return mirrored(self._size, moves[0]) if moves[-1] == self._size**2 else moves[-1]
+
+    def _move(self, here: Decisions) -> int:
         """The action, in the mover's frame, of the first legal move typed."""
-        size = self._size
+        size, seat, legal = self._size, int(here.seat[0]), here.legal[0]
         swap_open = len(legal) > size * size and bool(legal[size * size])
         allowed = f"a free cell from a1 to {cell_name(size, size * size - 1)}" + (", or swap" if swap_open else "")
+        if swap_open:
+            self._tell("You may swap: their stone becomes yours, mirrored across the diagonal, and it is their turn.")
         while True:
-            text = self._ask("Your move: ")
+            text = self._ask("Your move, or swap: " if swap_open else "Your move: ")
+            if self._command(text.strip().lower(), here):
+                continue
             try:
                 move = parse_move(size, text)
             except InputError:
@@ -49,6 +114,29 @@ class HumanPlayer:
             if action < len(legal) and legal[action]:
                 return action
             self._tell(f"{cell_name(size, move)} is not allowed now; type {allowed}.")
+
+    def _command(self, word: str, here: Decisions) -> bool:
+        """Whether `word` is a command, which is then carried out."""
+        course, size = self._course, self._size
+        if course is None:
+            return False
+        if word == "help":
+            self._tell(_HELP)
+        elif word == "hint":
+            action = int(course.hint(here).action[0])
+            move = action if here.seat[0] == 0 else mirrored(size, action)
+            self._tell(f"{printable(course.rival)} would play {cell_name(size, move)}.")
+        elif word == "undo" and course.undoable:
+            raise TakenBack
+        elif word == "undo":
+            self._tell("There is no move of yours to take back.")
+        elif word == "resign":
+            raise Resigned
+        elif word == "quit":
+            raise EOFError
+        else:
+            return False
+        return True
 
 
 def human_player(settings: HexSettings, seed: int) -> HumanPlayer:

@@ -81,13 +81,22 @@ def stones_after(size: int, moves: Sequence[int]) -> list[int]:
     return stones
 
 
-def draw_board(size: int, stones: Sequence[int]) -> str:
-    """The board as a rhombus of `SIGNS`, leaning right as it goes down, with letters and numbers around it."""
+def draw_board(size: int, stones: Sequence[int], *, last: int | None = None) -> str:
+    """The board as a rhombus of `SIGNS`, leaning right as it goes down, with letters and numbers around it.
+
+    The cell `last` is in brackets.
+    """
     letters = " ".join(chr(ord("a") + column) for column in range(size))
     lines = ["   " + letters]
     for row in range(size):
         cells = " ".join(SIGNS[stone] for stone in stones[row * size : (row + 1) * size])
-        lines.append(" " * row + f"{row + 1:>2}  {cells}  {row + 1}")
+        if last is not None and last // size == row:
+            at = 2 * (last % size) + 1
+            cells = f" {cells} "
+            cells = f"{cells[: at - 1]}[{cells[at]}]{cells[at + 2 :]}"
+            lines.append(" " * row + f"{row + 1:>2} {cells} {row + 1}")
+        else:
+            lines.append(" " * row + f"{row + 1:>2}  {cells}  {row + 1}")
     lines.append(" " * (size + 4) + letters)
     return "\n".join(lines)
 

@@ -2,7 +2,8 @@
 
 `setup` installs the simulator; `formats`, `dex` and `teams` what Showdown says of rules and Pokémon; `simulator` the
 Node processes; `tracker` (with `tracking`), `observation` and `columns` what a seat sees; `actions` what it may do;
-`arena` joins them; `records` replays; `net` the network; `settings` options; `game` ties them together.
+`arena` joins them; `words` tells a battle in English; `records` and `replay_page` keep replays; `net` the network;
+`settings` options; `game` ties them together.
 """
 
 from typing import TYPE_CHECKING

@@ -6,7 +6,7 @@ and hands out their rows; the other battles go on meanwhile.
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,10 @@ from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.formats import Format, find_format
 from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
-from sparring.games.pokemon.records import save_replay, save_text
+from sparring.games.pokemon.records import save_replay, save_text, with_names
 from sparring.games.pokemon.rewards import Shaping
 from sparring.games.pokemon.settings import PokemonSettings
-from sparring.games.pokemon.simulator import Asked, Ended, Failed, Refused, Simulator
+from sparring.games.pokemon.simulator import SEAT_NAMES, Asked, Ended, Failed, Refused, Simulator
 from sparring.games.pokemon.teams import team_source
 from sparring.games.pokemon.tracker import Tracker
 
@@ -68,6 +68,7 @@ class PokemonArena:
         self._any_stale = False
         self._battle = [-1] * matches
         self._slot: dict[int, int] = {}
+        self._names: list[Sequence[str]] = [SEAT_NAMES] * matches
         self._started = 0
         self._least, self._patience = 1, 0.0
         self.failures: deque[str] = deque(maxlen=100)
@@ -115,7 +116,7 @@ class PokemonArena:
                     if self.listener is not None:
                         self.listener(slot, event.side, seat.rows == 0, event.lines, seat.request)
                 elif type(event) is Ended:
-                    self._save_replay(event)
+                    self._save_replay(event, self._names[slot])
                     ended.append((slot, event.winner, False))
                     self._start(slot)
                 elif type(event) is Failed:
@@ -158,6 +159,11 @@ class PokemonArena:
     def gather(self, rows: int, seconds: float) -> None:
         """See `sparring.core.Gathering`; the end of a battle is never waited past."""
         self._least, self._patience = rows, seconds
+
+    def name_seats(self, matches: Sequence[int], names: Sequence[Sequence[str]]) -> None:
+        """See `sparring.core.Naming`; replays say who played."""
+        for match, seats in zip(matches, names, strict=True):
+            self._names[match] = seats
 
     def report(self) -> dict[str, float]:
         """What was paid by component since the last call."""
@@ -242,9 +248,10 @@ class PokemonArena:
         reward = self._shaping.settle(match, outcome, failed)
         return Results(match=match, outcome=outcome, reward=reward, failed=failed)
 
-    def _save_replay(self, event: Ended) -> None:
+    def _save_replay(self, event: Ended, names: Sequence[str]) -> None:
         if event.log:
-            save_replay(Path(self._settings.replays), f"{self._format.id}-{event.battle:07d}", event.log)
+            name = f"{self._format.id}-{event.battle:07d}"
+            save_replay(Path(self._settings.replays), name, with_names(event.log, names))
 
     def _refusal(self, event: Refused) -> str:
         path = log_folder() / f"refused-{self._format.id}-{time.time_ns()}.log"

@@ -1,15 +1,18 @@
-"""Replays: a match as Showdown's own replay page (HTML that opens in a browser) and as a plain .log file."""
+"""Replays: a match as a page of ours that needs no network, as Showdown's own replay page, and as a plain .log file."""
 
 import html
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from sparring.core.files import safe_name, write_file
+from sparring.games.pokemon.replay_page import format_name, players, replay_page
+from sparring.games.pokemon.simulator import SEAT_NAMES
 
 _VIEWER = "https://play.pokemonshowdown.com/js/replay-embed.js"
 """Showdown's replay player, which its own downloaded replays load as well."""
 
-_PAGE = """<!DOCTYPE html>
+_SHOWDOWN_PAGE = """<!DOCTYPE html>
 <meta charset="utf-8" />
 <title>{title}</title>
 <div class="wrapper replay-wrapper" style="max-width:1180px;margin:0 auto">
@@ -22,21 +25,44 @@ _PAGE = """<!DOCTYPE html>
 <script src="{viewer}"></script>
 """
 
+_UNFIT = re.compile(r"[|\x00-\x1f\x7f\u2028\u2029]+")
+"""What would end a name in a log."""
+_SEATED = re.compile(
+    rf"^(\|player\|p[12]\||\|win\||\|-?message\||\|-side(?:start|end)\|p[12]: )({'|'.join(SEAT_NAMES)})(?=$|[|' ])",
+    re.MULTILINE,
+)
+"""Where a log names its players."""
+
 
 def save_replay(folder: Path, name: str, log: str) -> Path:
-    """Writes `<name>.html` and `<name>.log` into `folder` and returns the HTML file's path.
+    """Writes `<name>.html`, `<name>.showdown.html` and `<name>.log` into `folder` and returns the first's path.
 
-    `log` is what spectators see, as `Ended.log` has it. `name` may come from a server: it never leads out of `folder`.
+    The first page needs no network; Showdown's is animated and loads its player from Showdown's site. `log` is what
+    spectators see, as `Ended.log` has it. `name` may come from a server: it never leads out of `folder`.
     """
     file = safe_name(name)
-    page = _PAGE.format(
-        title=html.escape(_title(log)),
+    names = players(log)
+    showdown = _SHOWDOWN_PAGE.format(
+        title=html.escape(f"{format_name(log)}: {names['p1']} vs. {names['p2']}"),
         name=html.escape(name, quote=True),
         log=_script_text(log),
         viewer=_VIEWER,
     )
     save_text(folder / f"{file}.log", log + "\n")
-    return save_text(folder / f"{file}.html", page)
+    save_text(folder / f"{file}.showdown.html", showdown)
+    return save_text(folder / f"{file}.html", replay_page(log))
+
+
+def with_names(log: str, names: Sequence[str]) -> str:
+    """`log` of a battle between the players of the arena, who have no names, with `names` in their place.
+
+    Players of the same name are numbered: a log says by the name who won.
+    """
+    clean = [_UNFIT.sub(" ", name).strip() or anonymous for name, anonymous in zip(names, SEAT_NAMES, strict=True)]
+    if clean[0] == clean[1]:
+        clean = [f"{name} ({number})" for number, name in enumerate(clean, 1)]
+    by_seat = dict(zip(SEAT_NAMES, clean, strict=True))
+    return _SEATED.sub(lambda found: found.group(1) + by_seat[found.group(2)], log)
 
 
 def save_text(path: Path, text: str) -> Path:
@@ -51,9 +77,3 @@ def _script_text(log: str) -> str:
     The viewer turns `<\\/` back; after `<!--` a second `<script` would make browsers skip the next `</script>`.
     """
     return log.replace("</", "<\\/").replace("<!--", "<\\!--")
-
-
-def _title(log: str) -> str:
-    tier = re.search(r"^\|tier\|(.+)$", log, re.MULTILINE)
-    players = dict(re.findall(r"^\|player\|(p[12])\|([^|\n]+)", log, re.MULTILINE))
-    return f"{tier.group(1) if tier else 'Pokémon'}: {players.get('p1', 'p1')} vs. {players.get('p2', 'p2')}"

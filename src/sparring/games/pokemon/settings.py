@@ -41,7 +41,7 @@ class PokemonSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     simulators: Annotated[int, Meta(ge=1, le=256)] = 1
     """Node processes the matches are spread over."""
     replays: str = ""
-    """A folder for a replay (HTML and .log) of finished matches; empty: none are kept."""
+    """A folder for replays (two HTML pages and a .log each) of finished matches; empty: none are kept."""
     replay_every: Annotated[int, Meta(ge=1)] = 1
     """Keep the replay of every n-th match only."""
     showdown: Literal["0.11.11"] = "0.11.11"

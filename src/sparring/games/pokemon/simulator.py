@@ -26,6 +26,8 @@ _HEAP_MEGABYTES = 4096
 _START_SECONDS = 60.0
 """Node has to load Showdown before it can answer at all."""
 _MOST_SILENT_DEATHS = 3
+SEAT_NAMES = ("Seat 1", "Seat 2")
+"""What the players are called in a battle whose starter gives no names."""
 
 
 class Asked(NamedTuple):
@@ -106,7 +108,7 @@ class Simulator:
         format: str,
         seed: int,
         teams: Sequence[str],
-        names: Sequence[str] = ("Seat 1", "Seat 2"),
+        names: Sequence[str] = SEAT_NAMES,
         log: bool = False,
         open_sheets: bool = False,
     ) -> None:

@@ -1,0 +1,91 @@
+"""Numba's cache: private, keyed by its sources, and compiled again when damaged."""
+
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys
+import sparring
+assert "numba" not in sys.modules
+import numba
+
+@numba.njit("int64(int64)", cache=True)
+def double(x):
+    return 2 * x
+
+print(double(21), sum(double.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs a kernel of its own file with the cache in `tmp_path / "cache"`."""
+    script = tmp_path / "kernel.py"
+    script.write_text(SCRIPT)
+    environment = {**os.environ, "SPARRING_CACHE": str(tmp_path / "cache")}
+    environment.pop("NUMBA_CACHE_DIR", None)
+
+    def call():
+        done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=120)
+        return done.stdout.split(), done.stderr
+
+    return call
+
+
+def files(tmp_path, suffix=""):
+    return sorted(path for path in (tmp_path / "cache" / "numba").rglob(f"*{suffix}") if path.is_file())
+
+
+def test_kernels_are_kept_in_a_folder_of_the_users_own(tmp_path, run):
+    (tmp_path / "cache" / "numba").mkdir(parents=True, mode=0o777)
+    assert run()[0] == ["42", "0"]
+    assert run()[0] == ["42", "1"]
+    assert {path.suffix for path in files(tmp_path)} == {".nbi", ".nbc"}
+    assert not (tmp_path / "__pycache__").exists()
+    for folder in (tmp_path / "cache" / "numba", *(tmp_path / "cache" / "numba").iterdir()):
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", ["flipped", "cut", "empty", "other"])
+def test_a_damaged_cache_is_compiled_again(tmp_path, run, suffix, damage):
+    run()
+    (path,) = files(tmp_path, suffix)
+    whole = path.read_bytes()
+    at = random.Random(0).randrange(len(whole))
+    path.write_bytes(
+        {
+            "flipped": whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :],
+            "cut": whole[: len(whole) // 2],
+            "empty": b"",
+            "other": b"cos\nsystem\n(S'touch damaged'\ntR.",
+        }[damage]
+    )
+    assert run() == (["42", "0"], "")
+    assert run() == (["42", "1"], "")
+    assert not (tmp_path / "damaged").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_cache_that_belongs_to_somebody_else_is_refused(tmp_path, run):
+    (tmp_path / "cache" / "numba").mkdir(parents=True)
+    os.chown(tmp_path / "cache" / "numba", 12345, 12345)
+    said = run()[1]
+    assert "belongs to somebody else" in said
+
+
+def test_where_nothing_can_be_kept_kernels_still_run(tmp_path, run):
+    (tmp_path / "cache").write_text("a file")
+    assert run() == (["42", "0"], "")
+
+
+def test_help_imports_no_compiler():
+    code = "import sys; sys.argv = ['sparring', '--help']\n"
+    code += "import atexit; atexit.register(lambda: print(sorted({'numba', 'torch'} & set(sys.modules))))\n"
+    code += "from sparring.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr

@@ -1,0 +1,122 @@
+"""A person's match from start to end, typed line by line."""
+
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from sparring.core import Answers, InputError
+from sparring.games.hex.text import draw_board, load_sgf, stones_after
+from sparring.league import Seating, Style
+from sparring.league.by_hand import play_by_hand
+
+
+class Column:
+    """Fills the second column, as its seat sees the board, then the others; never swaps."""
+
+    def act(self, decisions):
+        size = decisions.observation["planes"].shape[-1]
+        order = [row * size + (1 + shift) % size for shift in range(size) for row in range(size)]
+        return Answers(action=np.array([next(a for a in order if row[a]) for row in decisions.legal], np.int32))
+
+
+@pytest.fixture
+def play(monkeypatch, capsys):
+    """Plays against `Column` on 3x3, typing `words`; returns the outcome, what was shown and what was not read."""
+
+    def run(words, *, seat=0, save=None, **settings):
+        typed = io.StringIO("".join(f"{word}\n" for word in words.split()))
+        monkeypatch.setattr(sys, "stdin", typed)
+        seating = Seating.of(Column(), game="hex", settings={"size": 3, **settings})
+        outcome = play_by_hand(seating, seat=seat, seed=0, style=Style(), save=save)
+        return outcome, capsys.readouterr().out, typed.read().split()
+
+    return run
+
+
+def board(*names):
+    moves = ["abc".index(name[0]) + 3 * (int(name[1]) - 1) for name in names]
+    return draw_board(3, stones_after(3, moves), last=moves[-1])
+
+
+@pytest.mark.parametrize(
+    ("seat", "typed", "course", "outcome"),
+    [
+        (0, "c1 c2 c3", "c1 a2 c2 b2 c3", 1),
+        (0, "a1 b1 c1", "a1 a2 b1 b2 c1 c2", -1),
+        (1, "b2 a2 c2", "b1 b2 b3 a2 c1 c2", 1),
+        (1, "a1 a2", "b1 a1 b2 a2 b3", -1),
+    ],
+)
+def test_the_end_is_shown_in_every_seat_and_nothing_more_is_asked(play, seat, typed, course, outcome):
+    result, shown, left = play(f"{typed} a3", seat=seat)
+    assert result == outcome
+    assert left == ["a3"]
+    assert shown.endswith(board(*course.split()) + "\n")
+
+
+def test_the_rivals_moves_are_told_and_the_last_one_is_marked(play):
+    _, shown, _ = play("c1 c2")
+    assert "Column plays a2.\n" + board("c1", "a2") in shown
+    assert " 2 [O]. .  2" in shown
+    assert "\x1b" not in shown, "no colours outside a terminal"
+
+
+def test_a_swap_is_offered_and_the_mirrored_stone_marked(play):
+    _, shown, _ = play("swap", seat=1, swap=True)
+    assert "You may swap" in shown
+    assert "Your move, or swap: " in shown
+    _, shown, _ = play("a1", swap=True)
+    assert "You may swap" not in shown
+
+
+def test_undo_goes_back_to_the_persons_last_decision(play, tmp_path):
+    outcome, shown, _ = play("undo a1 b1 undo undo undo c1 c2 c3", save=tmp_path / "m.sgf")
+    assert outcome == 1
+    assert shown.count("There is no move of yours to take back.") == 2
+    assert load_sgf(tmp_path / "m.sgf").moves == (2, 3, 5, 4, 8)
+
+
+def test_resigning_is_losing(play, tmp_path):
+    assert play("c1 resign", save=tmp_path / "m.sgf")[0] == -1
+    record = load_sgf(tmp_path / "m.sgf")
+    assert (record.black, record.white, record.winner) == ("you", "Column", 1)
+
+
+@pytest.mark.parametrize("last", ["", "quit"])
+def test_who_leaves_has_no_outcome_and_keeps_the_moves(play, tmp_path, last):
+    assert play(f"c1 {last}", seat=1, save=tmp_path / "m.sgf")[0] is None
+    record = load_sgf(tmp_path / "m.sgf")
+    assert (record.moves, record.winner) == ((1, 2, 4), None)
+
+
+def test_a_hint_is_what_the_rival_would_do(play):
+    assert "Column would play b1." in play("hint")[1]
+    assert "Column would play a2." in play("hint", seat=1)[1]
+
+
+def test_help_names_every_command(play):
+    shown = play("help")[1]
+    assert all(word in shown for word in ("swap", "hint", "undo", "resign", "quit"))
+
+
+def test_what_cannot_be_kept_is_refused_before_the_first_move(play, tmp_path):
+    (tmp_path / "old.sgf").write_text("kept")
+    with pytest.raises(InputError, match="exists already"):
+        play("a1", save=tmp_path / "old.sgf")
+    assert (tmp_path / "old.sgf").read_text() == "kept"
+    with pytest.raises(InputError, match="opening stones"):
+        play("a1", save=tmp_path / "new.sgf", opening=2)
+
+
+def test_a_terminal_gets_colours(monkeypatch, capsys):
+    from sparring.games.hex.human import print_text
+
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    print_text(board("a1", "b1"))
+    shown = capsys.readouterr().out
+    assert "\x1b[" in shown
+    assert "a b c" in shown

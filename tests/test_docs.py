@@ -1,0 +1,130 @@
+"""README and docs as a reader types them: every command is one the program has, every import is there."""
+
+import ast
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from sparring.cli import app
+from sparring.cli.options import game_settings
+from sparring.core import game_names, load_game
+from sparring.training.config import load_config
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+PLACEHOLDER = re.compile(r"\.\.\.|\[|\b[A-Z]{2,}\b|\bA B\b")
+"""What only a line that explains a command's use has, such as `sparring play GAME [OPPONENT]`."""
+
+
+def blocks(page, language):
+    return [part["code"] for part in BLOCK.finditer(page.read_text()) if part["language"] == language]
+
+
+def commands(page):
+    """The lines of `page` that a reader types: those of bash blocks, and those that are indented; without comments."""
+    text = page.read_text()
+    indented = "\n".join(line[4:] for line in BLOCK.sub("", text).splitlines() if line.startswith("    "))
+    for line in "\n".join([*blocks(page, "bash"), indented]).replace("\\\n", " ").splitlines():
+        for command in re.split(r"&&|\|", line.partition("  #")[0].partition(" > ")[0]):
+            if command.strip():
+                yield command.strip().removesuffix("&").strip()
+
+
+def typed(program):
+    return [
+        pytest.param(page, line, id=f"{page.name}: {line[:60]}")
+        for page in PAGES
+        for line in commands(page)
+        if line.split()[0] == program and not PLACEHOLDER.search(line)
+    ]
+
+
+def test_there_are_commands_to_check():
+    assert len(typed("sparring")) > 30
+    assert len(typed("make")) >= 3
+
+
+@pytest.mark.parametrize(("page", "line"), typed("sparring"))
+def test_every_command_is_one_that_the_program_has(page, line):
+    group = get_command(app)
+    words = shlex.split(line)[1:]
+    context = group.make_context("sparring", words)
+    while hasattr(group, "commands"):
+        name, command, words = group.resolve_command(context, [*context._protected_args, *context.args])
+        context = command.make_context(name, words, parent=context)
+        group = command
+    if name == "train":
+        check_preset(context)
+    else:
+        known = {key for game in game_names() for key in load_game(game).settings.__struct_fields__}
+        assert set(game_settings(context)) <= known
+
+
+def check_preset(context: typer.Context):
+    preset = context.params["preset"]
+    if preset.startswith("connect-four"):  # the example's own tests train it
+        return
+    overrides = [text for text in context.params["overrides"] or [] if "my_agents" not in text]
+    load_config(preset, overrides)
+
+
+@pytest.mark.parametrize(("page", "line"), typed("make"))
+def test_every_make_target_is_there(page, line):
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert shlex.split(line)[1] in targets
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_every_python_block_compiles_and_its_imports_are_there(page):
+    for code in blocks(page, "python"):
+        tree = compile(code, str(page), "exec", ast.PyCF_ONLY_AST)
+        imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        exec(compile(ast.Module(imports, []), str(page), "exec"), {})
+
+
+QUICK = {
+    "train": "decisions=256 matches=16 threads=1 evaluation.matches=8 "
+    "learner.batch_size=256 learner.minibatch_size=128",
+    "evaluate": "--matches 8",
+    "selfplay": "--matches 8",
+    "watch": "--matches 1",
+}
+"""What makes the commands of the docs quick; of two equal options the last counts."""
+
+
+def follow(page, monkeypatch, folder, *, skip=()):
+    """Types the commands of a page into an empty folder, after `make train`; leaves matches as soon as they start."""
+    monkeypatch.chdir(folder)
+    ended = {"serve", "showdown", "ladder", "keys"}  # these run until they are stopped, or need one that does
+    lines = [line for shown, line in (case.values for case in typed("sparring")) if shown == page]
+    lines = [line for line in lines if line.split()[1] not in ended and not any(word in line for word in skip)]
+    assert lines
+    for line in ["sparring train hex-quick", *lines]:
+        words = shlex.split(line)[1:]
+        result = CliRunner().invoke(app, [*words, *QUICK.get(words[0], "").split()], input="hint\nquit\n")
+        assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/evaluate.md", "docs/play.md"])
+def test_a_page_can_be_followed_in_order(name, tmp_path, monkeypatch):
+    follow(ROOT / name, monkeypatch, tmp_path, skip=("pokemon", "rocket"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["docs/search.md", "docs/workers.md", "docs/pokemon.md", "docs/rocket.md"])
+def test_a_slower_page_can_be_followed_in_order(name, tmp_path, monkeypatch):
+    follow(ROOT / name, monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/adapters.md"])
+def test_the_python_of_a_page_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for code in blocks(ROOT / name, "python"):
+        exec(compile(code, name, "exec"), names)
