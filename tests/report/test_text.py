@@ -62,14 +62,14 @@ def test_the_panel_on_a_terminal_of_80_columns_shows_everything_about_a_run(term
 
 
 def test_the_panel_says_what_a_run_waits_for(terminal):
-    with TrainingPanel(total=100) as shown:
+    with TrainingPanel(total=100, done=5, update=3) as shown:
         assert shown._live is not None
-        shown.update(1, 10, FIGURES)
+        shown.update(4, 10, FIGURES)
         shown.doing("rating against path: 120 of 400 matches")
         shown._live.refresh()
-        shown.update(2, 20, FIGURES)
+        shown.update(5, 20, FIGURES)
     text = terminal()
-    assert "first update under way for 0:00" in text
+    assert "speed     update 4 under way for 0:00" in text
     assert "now       rating against path: 120 of 400 matches" in text
     assert "now" not in text[text.rindex("training") :]
 

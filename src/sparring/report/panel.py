@@ -21,17 +21,17 @@ _LINES_A_HEADING = 20
 _LEARNING = {"policy_loss": "policy loss", "value_loss": "value loss", "entropy": "entropy", "approx_kl": "KL"}
 """Metrics of `loss/` that the panel shows, and what it calls them."""
 _COLUMNS = {
-    "decisions": 11, "done": 4, "left": 7, "decisions/s": 11, "policy": 8, "value": 7, "entropy": 7, "KL": 7,
+    "decisions": 11, "done": 4, "left": 7, "decisions/s": 11, "policy": 9, "value": 8, "entropy": 7, "KL": 8,
 }  # fmt: skip
 
 
 class TrainingPanel:
-    """Shows a run that trains on `total` decisions, `done` of them behind it."""
+    """Shows a run that trains on `total` decisions, `done` of them and `update` updates behind it."""
 
-    def __init__(self, *, total: int, done: int = 0) -> None:
+    def __init__(self, *, total: int, done: int = 0, update: int = 0) -> None:
         self._console = Console(stderr=True)
         self._pace = Pace(total, done)
-        self._update = 0
+        self._update = update
         self._figures: Mapping[str, float] = {}
         self._rated = ""
         self._doing = ""
@@ -71,7 +71,7 @@ class TrainingPanel:
 
     def _render(self) -> RenderableType:
         rows = Table.grid(padding=(0, 2, 0, 0))
-        rows.add_column(no_wrap=True, style="dim")
+        rows.add_column(no_wrap=True, style="dim", min_width=len("training"))
         rows.add_column(overflow="fold")
         if self._figures:
             groups = nested(self._figures)
@@ -81,7 +81,9 @@ class TrainingPanel:
             learning = [f"{name} {groups['loss'][key]:.3g}" for key, name in _LEARNING.items() if key in groups["loss"]]
             rows.add_row("learning", "  ".join(learning))
         else:
-            rows.add_row("speed", f"first update under way for {duration(monotonic() - self._pace.started)}")
+            rows.add_row(
+                "speed", f"update {self._update + 1:,} under way for {duration(monotonic() - self._pace.started)}"
+            )
         if self._rated:
             rows.add_row("win rate", self._rated)
         if self._doing:

@@ -72,7 +72,7 @@ def train(
             say(f"resuming {folder.path} at update {play.update}, {play.decisions:,} decisions")
         with (
             closing(Metrics(folder.path, resumed_at=play.update)) as metrics,
-            TrainingPanel(total=config.decisions, done=play.decisions) as panel,
+            TrainingPanel(total=config.decisions, done=play.decisions, update=play.update) as panel,
         ):
             with (
                 Interrupts(lambda: say("stopping after this update; again to stop now")) as interrupts,
