@@ -29,13 +29,14 @@ COMMANDS = {
     "analyse": [["hex", ".", "game.sgf"]],
     "sgf": [["store"]],
     "ladder": [["--server", "ws://127.0.0.1:9", "--username", "me", "--model", "."]],
-    "bench selfplay": [["--game", "hex", "--model", ".", "--battles", "1", "--workers", "1"]],
+    "bench selfplay": [["--game", "hex", "--model", ".", "--matches", "1", "--workers", "1"]],
     "watch rocket": [["rocket"]],
     "export rocket": [["rocket", "bundle"]],
     "rewards inspect": [["."]],
     "rewards ablate": [["config.yaml"]],
+    "presets": [["config.yaml"]],
 }
-READS_NO_DATA = {"games", "version", "keys", "setup", "showdown"}
+READS_NO_DATA = {"games", "version", "settings", "keys", "setup", "showdown"}
 """Commands that are given no run folder, checkpoint or store."""
 
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from time import monotonic, sleep
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -37,15 +37,17 @@ NETWORKS = {
 }
 HONEST = ("hex", "leduc")
 GROWTH = 50 << 20
+ONE_SEED = Lock()
+"""Torch has one random state for all threads."""
 
 
 def source(name: str) -> ModelSource:
-    """The same network in every process."""
+    """The same network in every process and thread."""
     game = load_game(name)
     spec = game.spec(game.settings())
-    torch.manual_seed(1)
-    policy = game.policy(spec, convert(NETWORKS[name], game.network, where=name))
-    with torch.no_grad():
+    with ONE_SEED, torch.no_grad():
+        torch.manual_seed(1)
+        policy = game.policy(spec, convert(NETWORKS[name], game.network, where=name))
         for parameter in policy.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.1)
     return ModelSource(name, spec, policy, 1)

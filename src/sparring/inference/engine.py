@@ -205,7 +205,7 @@ class InferenceEngine:
             log_prob = to_numpy(log_probs.gather(-1, action.unsqueeze(-1)).squeeze(-1))
             value = to_numpy(output.value[:rows])
             # a row that is not finite "draws" an action of probability NaN, or one that is not legal
-            _check_rows(policy, (log_prob > 0.5 * ILLEGAL) & np.isfinite(value))
+            _check_rows(policy, (log_prob > 0.5 * ILLEGAL) & np.isfinite(value), asked.observation)
             for key, slab in held.memory.items():
                 slab[slot] = output.memory[key][:rows].to(slab.dtype)
             answers = Answers(
@@ -236,7 +236,7 @@ class InferenceEngine:
             output = self._forward(held, observation, legal, memory)
             log_probs = to_numpy(masked_log_softmax(output.logits[:rows].float(), self.device.tensor(legal), xp=torch))
             values = to_numpy(output.value[:rows])
-            _check_rows(policy, np.isfinite(values) & ~np.isnan(log_probs.sum(axis=1)))
+            _check_rows(policy, np.isfinite(values) & ~np.isnan(log_probs.sum(axis=1)), observation)
             self._count(rows, perf_counter() - start)
         return log_probs, values
 
@@ -309,14 +309,19 @@ def _pad(array: Array, rows: int) -> Array:
     return np.concatenate([array, np.zeros((rows, *array.shape[1:]), array.dtype)])
 
 
-def _check_rows(policy: str, good: NDArray[np.bool_]) -> None:
-    if not good.all():
-        bad = np.flatnonzero(~good)
-        shown = ", ".join(map(str, bad[:8])) + (", ..." if len(bad) > 8 else "")
-        raise RunError(
-            f"policy {policy}: its network answers with numbers that are not finite in {len(bad)} of {len(good)} rows "
-            f"({shown}); look at what it was given, and at its weights"
-        )
+def _check_rows(policy: str, good: NDArray[np.bool_], observation: Mapping[str, Array]) -> None:
+    """Raises `RunError` unless every row is good; names the observation that is to blame, if one is."""
+    if good.all():
+        return
+    bad = np.flatnonzero(~good)
+    shown = ", ".join(map(str, bad[:8])) + (", ..." if len(bad) > 8 else "")
+    broken = [
+        f"observation.{name} is"
+        for name, rows in observation.items()
+        if np.issubdtype(rows.dtype, np.floating) and not np.isfinite(rows).all()
+    ]
+    what = broken[0] if broken else "its network answers with numbers that are"
+    raise RunError(f"policy {policy}: {what} not finite in {len(bad)} of {len(good)} rows ({shown})")
 
 
 def _check_weights(policy: str, weights: Mapping[str, Tensor]) -> None:

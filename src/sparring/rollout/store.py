@@ -232,7 +232,7 @@ def _info(schema: Any, path: Path) -> ShardInfo:
         if meta["format"] != FORMAT:
             raise InputError(f"{path}: episode format {meta['format']}; this version reads {FORMAT}")
         return ShardInfo(
-            spec=GameSpec.from_json(meta["spec"]),
+            spec=_spec(meta["spec"], path),
             players=tuple(str(name) for name in meta["players"]),
             matches=int(meta["matches"]),
             episodes=int(meta["episodes"]),
@@ -241,6 +241,13 @@ def _info(schema: Any, path: Path) -> ShardInfo:
         )
     except (KeyError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(f"{path}: an Arrow file, but not of episodes ({_line(error)})") from error
+
+
+def _spec(data: Mapping[str, Any], path: Path) -> GameSpec:
+    try:
+        return GameSpec.from_json(data)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _check(episodes: Episodes, info: ShardInfo) -> None:

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from sparring.core import Decisions, GameSpec, RandomPlayer, Results
+from sparring.core import Decisions, GameSpec, RandomPlayer, Results, RunError
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.net import rocket_policy
 from sparring.games.rocket.network import RocketNetwork
 from sparring.games.rocket.settings import RocketSettings
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.learn.learner import NotFinite
 from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.rollout import Collector, everyone
 from sparring.training.config import validate_config
@@ -58,7 +57,7 @@ def test_a_nan_in_an_observation_stops_training_and_is_named():
     training = SelfPlay(config, game, say=lambda text: None)
     training.advance()
     training.arena._groups[0]._observation["world"][3, 7] = np.nan
-    with pytest.raises(NotFinite, match="training stopped: observation.world is not finite"):
+    with pytest.raises(RunError, match="observation.world is not finite"):
         training.advance()
     training.close()
 

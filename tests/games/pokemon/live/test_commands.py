@@ -41,7 +41,7 @@ def test_a_checkpoint_of_another_game_is_refused(
     network = {"channels": 8, "blocks": 1}
     save_checkpoint(tmp_path / "hex", Checkpoint(hex.spec(), network, 1, hex.policy().state_dict(), {}))
     arguments = [*NOWHERE, *USER, "--model", str(tmp_path / "hex")]
-    refused(monkeypatch, capsys, arguments, ("a checkpoint of hex, not of pokemon",))
+    refused(monkeypatch, capsys, arguments, ("a checkpoint of hex cannot play pokemon",))
 
 
 def refused(

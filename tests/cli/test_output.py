@@ -6,7 +6,7 @@ import sys
 
 SCRIPT = """
 import sys
-from sparring.core.output import outlive_readers
+from sparring.cli.output import outlive_readers
 outlive_readers()
 print("first", flush=True)
 print("first", file=sys.stderr, flush=True)
