@@ -1,6 +1,7 @@
 """Metrics on disk: JSON lines and TensorBoard say the same, also after a resume."""
 
 import json
+import time
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -24,6 +25,7 @@ def first_run(folder):
         metrics.write(update, 100 * update, {"loss/entropy": update / 4, "play/policy_lag": 0})
     metrics.write(3, 300, {"rating/win_rate/random": 0.5})
     metrics.close()
+    time.sleep(1.1)  # TensorBoard orders a run's files by the second they were begun in
 
 
 def test_a_line_has_its_update_decisions_and_time_and_tensorboard_counts_decisions(tmp_path):

@@ -139,7 +139,7 @@ class SelfPlay(Scenario):
     matches: int = 24
 
     def run(self, folder):
-        words = f"--games {self.matches} --parallel 4 --shard 4 --simulations 0 --threads 1".split()
+        words = f"--matches {self.matches} --parallel 4 --shard 4 --simulations 0 --threads 1".split()
         command("selfplay", "hex", "--model", self.model, "--save", folder / "games", *words)
 
     def finished(self, folder):

@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 RUN = """
 from sparring.rollout import WorkerArena
 from tests import hex as small
@@ -34,7 +36,11 @@ def torture(kills, folder):
     before = blocks()
     for _ in range(kills):
         run = subprocess.Popen(
-            [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            [sys.executable, script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
         )
         assert run.stdout.readline() == b"ready\n"
         os.killpg(run.pid, signal.SIGKILL)

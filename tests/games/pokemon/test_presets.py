@@ -76,9 +76,11 @@ def test_ratings_in_the_background_go_on_beside_training(tmp_path: Path) -> None
         folder.open(config)
         for _ in range(2):
             training.advance()
-            figures |= ratings.after_update(training.checkpoint(), None)
+            rating = ratings.after_update(training.checkpoint(), None)
+            figures |= rating.metrics() if rating is not None else {}
         assert figures["rating/update"] == 1
-        (figures,) = ratings.finish(training.checkpoint(), None)
+        (rating,) = ratings.finish(training.checkpoint(), None)
+        figures = rating.metrics()
     finally:
         ratings.close()
         training.close()

@@ -208,7 +208,7 @@ def test_a_run_with_code_of_ones_own_is_evaluated_once_its_code_is_named(mine, t
     assert "add --observation my_rocket:ball_only" in str(refused.exception)
     done = CliRunner().invoke(app, [*words, "--observation", "my_rocket:ball_only"])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.output)["matches"] == 2
+    assert json.loads(done.stdout)["matches"] == 2
     words = ["export", "rocket", "run", "bundle"]
     assert "add --observation my_rocket:ball_only" in str(CliRunner().invoke(app, words).exception)
     done = CliRunner().invoke(app, [*words, "--observation", "my_rocket:ball_only"])
