@@ -42,3 +42,12 @@ def test_the_answer_is_kept(machine):
     amx.avoid_broken_amx(machine("amx_bf16", "pass"))
     amx.avoid_broken_amx(machine("amx_bf16", "raise SystemExit(1)"))
     assert LIMIT not in amx.os.environ
+
+
+def test_an_answer_that_was_damaged_is_found_anew(machine, tmp_path):
+    cpu = machine("amx_bf16", "pass")
+    amx.avoid_broken_amx(cpu)
+    for content in (b"", b"wor", b"\xff\xfe"):
+        next((tmp_path / "cache" / "amx").iterdir()).write_bytes(content)
+        amx.avoid_broken_amx(cpu)
+        assert LIMIT not in amx.os.environ

@@ -14,7 +14,9 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
+from sparring.core import InputError
 from sparring.core.cache import cache_folder
+from sparring.core.files import write_file
 
 _LIMIT = "ONEDNN_MAX_CPU_ISA"
 _WITHOUT_AMX = "AVX512_CORE_BF16"
@@ -36,11 +38,11 @@ def avoid_broken_amx(cpu: Path = Path("/proc/cpuinfo")) -> None:
 def _works(flags: str) -> bool:
     machine = f"{flags} {platform.release()} {version('torch')}"
     answer = cache_folder() / "amx" / hashlib.sha256(machine.encode()).hexdigest()[:16]
-    with suppress(OSError):
-        return answer.read_text() == "works"
+    with suppress(OSError, ValueError):
+        if (known := answer.read_text()) in ("works", "broken"):  # else it is damaged, and tried again
+            return known == "works"
     tried = subprocess.run([sys.executable, "-c", _TRY], capture_output=True, check=False, timeout=300)
     works = tried.returncode == 0
-    with suppress(OSError):  # a cache that cannot be written only costs the next start some seconds
-        answer.parent.mkdir(parents=True, exist_ok=True)
-        answer.write_text("works" if works else "broken")
+    with suppress(InputError):  # a cache that cannot be written only costs the next start some seconds
+        write_file(answer, b"works" if works else b"broken")
     return works
