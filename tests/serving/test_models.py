@@ -4,8 +4,8 @@ import pytest
 
 from sparring.core import InputError, RandomPlayer
 from sparring.league import Entrant, evaluate
+from sparring.league.serve import model_source
 from sparring.serving import RemotePlayer
-from sparring.serving.models import ModelSource
 from tests import hex
 from tests.serving.support import SETTINGS, SPEC, running
 
@@ -40,7 +40,7 @@ def own_code(tmp_path, monkeypatch):
 
 def test_a_factory_of_the_users_code_is_served_with_its_memory(own_code):
     arena = hex.GAME.arena(SETTINGS, matches=2, seed=0)
-    with running(ModelSource.from_factory("mine", "my_agents:build", SPEC)) as server:
+    with running(model_source("mine=my_agents:build", game="hex", settings=SPEC.settings)) as server:
         player = RemotePlayer(server.address, "mine", SPEC, matches=2)
         seen = []
         for _ in range(6):
@@ -55,7 +55,7 @@ def test_a_factory_of_the_users_code_is_served_with_its_memory(own_code):
 @pytest.mark.parametrize("text", ["my_agents:absent", "no_such_module:build", "my_agents:number"])
 def test_a_factory_that_is_not_there_is_one_clear_line(own_code, text):
     with pytest.raises(InputError, match=text):
-        ModelSource.from_factory("mine", text, SPEC)
+        model_source(f"mine={text}", game="hex")
 
 
 def test_a_factory_can_be_evaluated_like_any_player(own_code):

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from sparring.core import GameSpec, InputError
 from sparring.policy.checkpoint import load_checkpoint, locate_checkpoint
-from sparring.policy.network import Factory, load_factory
+from sparring.policy.network import Factory
 
 
 @dataclass
@@ -30,11 +30,6 @@ class ModelSource:
         checkpoint = load_checkpoint(path)
         policy = checkpoint.policy(checkpoint.spec, factory)
         return cls(name, checkpoint.spec, policy, checkpoint.version, path, seen)
-
-    @classmethod
-    def from_factory(cls, name: str, factory: str, spec: GameSpec) -> "ModelSource":
-        """What `package.module:function` builds for `spec`."""
-        return cls(name, spec, load_factory(factory)(spec), 0)
 
     def changed(self) -> bool:
         """Whether the folder holds another checkpoint than the one read last."""
