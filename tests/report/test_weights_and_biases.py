@@ -66,7 +66,11 @@ def histories(folder):
 
 
 def open_metrics(folder, said, *, resumed_at=0):
-    return Metrics(folder, resumed_at=resumed_at, settings={"seed": 1}, report=["wandb"], say=said.append)
+    def say(text):
+        if not text.startswith("waiting"):  # said on a busy machine
+            said.append(text)
+
+    return Metrics(folder, resumed_at=resumed_at, settings={"seed": 1}, report=["wandb"], say=say)
 
 
 def test_a_resumed_run_has_the_same_id_and_decisions_are_its_steps(tmp_path):
