@@ -49,10 +49,19 @@ def here(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     save("runs/old/best")
     save("runs/lstm/checkpoints/00000003", version=3, memory="lstm")
-    (tmp_path / "own_opponents.py").write_text("from tests import hex\ndef build(spec):\n    return hex.policy()\n")
+    (tmp_path / "own_opponents.py").write_text(OWN)
     return tmp_path
 
 
+OWN = """
+from tests import hex
+
+def build(spec):
+    return hex.policy()
+
+def junk(spec):
+    return "no network"
+"""
 EVERYBODY = ("random", "path", "hex-7x7", "runs/old", "runs/lstm/checkpoints/00000003", "own_opponents:build")
 TAGS = ("random", "path", "hex-7x7", "runs-old", "runs-lstm-checkpoints-00000003", "own_opponents-build")
 
@@ -169,6 +178,14 @@ def test_a_run_meets_the_same_weights_after_its_opponent_has_changed_or_gone():
         ({"evaluation": {"opponents": ["pth"]}}, r"evaluation.opponents: unknown player 'pth'; did you mean 'path'\?"),
         ({"evaluation": {"opponents": ["runs"]}}, "evaluation.opponents: runs: no checkpoint here"),
         ({"evaluation": {"opponents": ["own_opponents:buidl"]}}, "evaluation.opponents: own_opponents:buidl: cannot"),
+        (
+            {"evaluation": {"opponents": ["own_opponents:junk"]}},
+            "opponents: own_opponents:junk: playing needs a torch mod",
+        ),
+        (
+            {"opponents": {"own_opponents:junk=runs/old": 0.1}},
+            "opponents: own_opponents:junk=runs/old: playing needs a ",
+        ),
         (
             {"opponents": {"runs/old": 0.1, "./runs/old": 0.1}},
             r"opponents: ./runs/old and runs/old would have one name",

@@ -174,12 +174,22 @@ class Entrant:
 
     def network(self, spec: GameSpec) -> tuple[nn.Module, int] | None:
         """The policy and its version, or None if there is none here; raises `InputError` if it cannot play `spec`."""
-        if self.checkpoint is None:
-            return None if self.factory is None else (self.factory(spec), 0)
+        checkpoint = self.checkpoint
         try:
-            return self.checkpoint.policy(spec, self.factory), self.checkpoint.version
+            if checkpoint is not None:
+                return checkpoint.policy(spec, self._build if self.factory else None), checkpoint.version
+            return (self._build(spec), 0) if self.factory else None
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from error
+
+    def _build(self, spec: GameSpec) -> nn.Module:
+        """What the user's code builds; raises `InputError` if an engine cannot play it."""
+        assert self.factory is not None
+        policy = self.factory(spec)
+        missing = [call for call in ("initial_memory", "step") if not callable(getattr(policy, call, None))]
+        if not isinstance(policy, nn.Module) or missing:
+            raise InputError(f"playing needs a torch module with {', '.join(missing) or 'weights'}")
+        return policy
 
     def _remote(self, spec: GameSpec, matches: int, seed: int, style: Style) -> RemotePlayer:
         assert self.server is not None

@@ -56,7 +56,8 @@ class WeightsAndBiases:
             self._give_up(error)
         else:
             where = f"{folder}/wandb, for wandb sync" if self._run.offline else self._run.url
-            say(f"metrics go to Weights & Biases: {where}")
+            if where is not None:  # WANDB_MODE=disabled has none
+                say(f"metrics go to Weights & Biases: {where}")
 
     def show(self, line: Mapping[str, Any]) -> None:
         """Logs a line with its decisions as the step."""
@@ -86,4 +87,4 @@ class WeightsAndBiases:
 
 
 def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
+    return next(iter(str(error).splitlines()), "").rstrip(".") or type(error).__name__
