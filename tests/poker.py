@@ -1,5 +1,7 @@
 """Small poker set-ups that many tests share."""
 
+from pathlib import Path
+
 import torch
 
 from sparring.core import load_game
@@ -7,6 +9,7 @@ from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.rollout import Collector, everyone
 from sparring.training.config import validate_config
+from sparring.training.opponents import find_opponents
 from sparring.training.self_play import SelfPlay
 
 CPU = Device("cpu", "float32")
@@ -39,4 +42,5 @@ def collect(rows, *, name="leduc", played=None, segment=0, matches=32):
 def training(**config):
     """A run of the training loop's parts, without a folder."""
     checked, game = validate_config({"threads": 1, **config}, where="test")
-    return SelfPlay(checked, game, say=lambda text: None)
+    opponents = find_opponents(checked, game, Path("nowhere"))
+    return SelfPlay(checked, game, opponents, say=lambda text: None)

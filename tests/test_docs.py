@@ -18,7 +18,7 @@ from sparring.training.config import load_config
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
-PLACEHOLDER = re.compile(r"\.\.\.|\[|\b[A-Z]{2,}\b|\bA B\b")
+PLACEHOLDER = re.compile(r"\.\.\.|(?<![=\w])\[|\b[A-Z]{2,}\b|\bA B\b")
 """What only a line that explains a command's use has, such as `sparring play GAME [OPPONENT]`."""
 
 

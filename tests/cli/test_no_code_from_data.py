@@ -82,6 +82,48 @@ def hostile(tmp_path, monkeypatch):
     return tmp_path
 
 
+OPPONENTS = [{"opponents": {"trap:build": 0.1}}, {"evaluation": {"opponents": ["random", "trap:build=best"]}}]
+
+
+def name_opponents(folder, named):
+    stored = yaml.safe_load((folder / "config.yaml").read_text())
+    stored["network"] = load_config("hex-quick", [])[0].network
+    (folder / "config.yaml").write_text(yaml.safe_dump({**stored, **named}))
+
+
+@pytest.mark.parametrize("named", OPPONENTS, ids=["training", "rating"])
+@pytest.mark.parametrize(
+    "arguments", [["hex-quick", "--run", "."], ["config.yaml"], ["config.yaml", "opponents.random=0.1"]]
+)
+def test_training_imports_no_opponent_that_a_run_folder_names(hostile, capfd, named, arguments):
+    name_opponents(hostile, named)
+    quick = ["decisions=10", "evaluation.matches=2", "evaluation.every=0", "threads=1"]
+
+    def work():
+        sys.path.insert(0, "")
+        command("train", *arguments, *quick)
+
+    code = in_child(work, hostile / "log")
+    said = capfd.readouterr().err
+    assert not (hostile / "sprung").exists(), said
+    assert code == (0 if "evaluation" in named and arguments[0] == "hex-quick" else 2), said
+    assert "Traceback" not in said
+    if arguments[0] == "config.yaml":
+        key = "evaluation.opponents" if "evaluation" in named else "opponents"
+        assert f"code of your own: add {key}=... with all of them" in said
+
+
+def test_an_opponent_by_code_is_imported_where_the_user_names_it(hostile):
+    name_opponents(hostile, OPPONENTS[0])
+
+    def work():
+        sys.path.insert(0, "")
+        command("train", "config.yaml", "opponents={trap:build: 0.1}", "--run", "new")
+
+    in_child(work, hostile / "log")
+    assert (hostile / "sprung").exists(), (hostile / "log").read_text()
+
+
 @pytest.mark.parametrize(("name", "arguments"), [(name, words) for name in COMMANDS for words in COMMANDS[name]])
 def test_no_command_imports_what_data_names(hostile, name, arguments):
     def work():

@@ -38,3 +38,14 @@ def test_every_legal_action_is_as_likely() -> None:
     counts = np.bincount(RandomPlayer(1).act(decisions(legal)).action, minlength=5)
     assert counts[[1, 4]].sum() == 0
     assert (np.abs(counts[[0, 2, 3]] - 2000) < 200).all()
+
+
+def test_it_goes_on_from_where_a_snapshot_was_taken() -> None:
+    player, legal = RandomPlayer(3), np.ones((50, 9), np.bool_)
+    player.act(decisions(legal))
+    taken = player.snapshot()
+    then = player.act(decisions(legal)).action
+    other = RandomPlayer(4)
+    other.restore(taken)
+    assert (other.act(decisions(legal)).action == then).all()
+    assert (other.act(decisions(legal)).action != then).any()

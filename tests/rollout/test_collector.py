@@ -6,7 +6,7 @@ import pytest
 from sparring.core import Answers, IllegalAction, RandomPlayer
 from sparring.games.hex import HexArena
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.rollout import Collector, everyone, taking_turns
+from sparring.rollout import Collector, everyone, meeting, taking_turns
 from tests import hex
 
 CPU = Device("cpu", "float32")
@@ -194,3 +194,27 @@ def test_an_arena_that_keeps_records_is_told_who_sits_where_and_a_player_who_fol
         assert match == results.match[number]
         assert names == seated[number % 2]
     assert len(arena.told) == 2 + len(results)
+
+
+@pytest.mark.parametrize("seats", [2, 4])
+def test_a_policy_meets_others_in_their_shares_on_either_side_and_itself_in_the_rest(seats):
+    serials = np.arange(20_000)
+    seated = meeting([0.1, 0.3], seats, seed=5)(serials)
+    assert seated.shape == (20_000, seats)
+    met = seated.max(axis=1)
+    for opponent, share in ((1, 0.1), (2, 0.3), (0, 0.6)):
+        assert abs((met == opponent).mean() - share) < 0.015
+    for opponent in (1, 2):
+        sides = seated[met == opponent]
+        assert set(sides.ravel()) == {0, opponent}
+        assert ((sides == opponent).sum(axis=1) == seats // 2).all()
+        assert abs((sides[:, 0] == opponent).mean() - 0.5) < 0.03
+
+
+def test_who_is_met_depends_on_the_seed_and_the_matchs_number_alone():
+    serials = np.arange(1000)
+    whole = meeting([0.5], 2, seed=1)(serials)
+    assert (meeting([0.5], 2, seed=1)(serials[300:400]) == whole[300:400]).all()
+    assert (meeting([0.5], 2, seed=2)(serials) != whole).any()
+    assert (meeting([], 2, seed=1)(serials) == 0).all()
+    assert (meeting([1.0], 2, seed=1)(serials).sum(axis=1) == 1).all()

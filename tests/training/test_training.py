@@ -14,6 +14,7 @@ from sparring.core import InputError, RunError
 from sparring.policy.checkpoint import load_checkpoint
 from sparring.training.config import load_config, validate_config
 from sparring.training.loop import train
+from sparring.training.opponents import find_opponents
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
 from tests.runs import lines, updates
@@ -42,10 +43,10 @@ def assert_same_weights(ours, theirs):
         assert torch.equal(weight, theirs.weights[name]), name
 
 
-def test_a_policy_is_rated_at_the_temperature_the_evaluation_asks_for():
+def test_a_policy_is_rated_at_the_temperature_the_evaluation_asks_for(tmp_path):
     for wanted in (0.0, 1.0):
         config, game = validate_config({**TINY, "evaluation": {"temperature": wanted}}, where="test")
-        play = SelfPlay(config, game, say=lambda text: None)
+        play = SelfPlay(config, game, find_opponents(config, game, tmp_path), say=lambda text: None)
         assert play.rater.player(play.checkpoint(), matches=1, seed=0).temperature == wanted
         play.close()
 

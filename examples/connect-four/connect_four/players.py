@@ -6,16 +6,16 @@ import numpy as np
 
 from connect_four.rules import from_planes, winning_columns
 from connect_four.settings import Settings
-from sparring.core import Answers, Decisions
+from sparring.core import Answers, Decisions, SeededPlayer
 
 
-class TacticalPlayer:
+class TacticalPlayer(SeededPlayer):
     """Wins if it can, blocks if it must, and else plays at random, more often near the middle."""
 
     def __init__(self, settings: Settings, seed: int) -> None:
+        super().__init__(seed)
         columns = np.arange(settings.columns)
         self._middle = np.minimum(columns, columns[::-1]) / settings.columns  # less than 0.5
-        self._rng = np.random.default_rng(seed)
 
     def act(self, decisions: Decisions) -> Answers:
         """All rows at once: each column gets a score, and the highest legal one is played."""

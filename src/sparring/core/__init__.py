@@ -27,7 +27,7 @@ from sparring.core.game import (
     shipped_weights,
 )
 from sparring.core.interrupts import Interrupts
-from sparring.core.player import Attending, Player, RandomPlayer
+from sparring.core.player import Attending, Player, RandomPlayer, SeededPlayer
 from sparring.core.rows import Array, Rows
 from sparring.core.score import Score, wilson_interval
 from sparring.core.spec import Field, GameSpec
@@ -63,6 +63,7 @@ __all__ = [
     "Rows",
     "RunError",
     "Score",
+    "SeededPlayer",
     "SegmentMemory",
     "Solvable",
     "Stages",

@@ -1,5 +1,7 @@
 """The player protocol, and the simplest player there is."""
 
+import json
+from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -8,6 +10,7 @@ from numpy.typing import NDArray
 from sparring.core.arena import Arena
 from sparring.core.decisions import Answers, Decisions
 from sparring.core.distribution import draw
+from sparring.core.rows import Array
 
 
 class Player(Protocol):
@@ -27,11 +30,26 @@ class Attending(Protocol):
         ...
 
 
-class RandomPlayer:
-    """Plays each legal action with the same probability."""
+class SeededPlayer:
+    """The base of players that draw random numbers and remember nothing else, so that a resumed run draws the same."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
+
+    def snapshot(self) -> dict[str, Array]:
+        """The state of the random numbers."""
+        return {"rng": np.frombuffer(json.dumps(self._rng.bit_generator.state).encode(), np.uint8)}
+
+    def restore(self, snapshot: Mapping[str, Array]) -> None:
+        """Goes back to `snapshot`."""
+        self._rng.bit_generator.state = json.loads(snapshot["rng"].tobytes())
+
+
+class RandomPlayer(SeededPlayer):
+    """Plays each legal action with the same probability."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
         self._shares: NDArray[np.float32] = np.zeros(1, np.float32)
         """`float32[actions + 1]` by number of legal actions: the probability of each."""
 

@@ -12,7 +12,8 @@ Names of players and weights come before folders: a folder that is called like o
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -87,19 +88,28 @@ class Entrant:
         return cls.parse(who) if isinstance(who, str) else cls(name=type(who).__name__, player=who)
 
     @classmethod
-    def parse(cls, text: str) -> "Entrant":
-        """Whoever `text` names (see above); raises `InputError` if it is nobody."""
+    def parse(cls, text: str, *, kept: Path | None = None) -> "Entrant":
+        """Whoever `text` names (see above); raises `InputError` if it is nobody.
+
+        `kept` is a copy of the checkpoint that `text` names, taken instead if it is there.
+        """
         if text.startswith("tcp://"):
             served = _SERVED.fullmatch(text)
             if served is None:
                 raise InputError(f"{text}: not of the form tcp://host:port/model")
             return cls(name=text, server=served.group(1), model=served.group(2))
-        own, equals, weights = text.partition("=")
-        if ":" in own and not Path(text).exists():
-            return cls(name=text, factory=load_factory(own), folder=_folder(weights) if equals else None)
+        folder = kept if kept is not None and kept.exists() else None
+        if names_code(text):
+            own, equals, weights = text.partition("=")
+            return cls(name=text, factory=load_factory(own), folder=(folder or _folder(weights)) if equals else None)
         if text in _built_in_names():
             return cls(name=text)
-        return cls(name=text, folder=_folder(text))
+        return cls(name=text, folder=folder or _folder(text))
+
+    @property
+    def tag(self) -> str:
+        """The name where it is part of another one; see `tag_of`."""
+        return tag_of(self.name)
 
     @cached_property
     def checkpoint(self) -> Checkpoint | None:
@@ -119,9 +129,13 @@ class Entrant:
         matches: int,
         seed: int,
         style: Style | None = None,
+        engine: InferenceEngine | None = None,
         say: Callable[[str], None] = lambda text: None,
     ) -> Player:
-        """The player, ready for an arena of `spec` with `matches` matches."""
+        """The player, ready for an arena of `spec` with `matches` matches.
+
+        A network plays in `engine`, made for that arena, where it is called by its tag; or else in one of its own.
+        """
         style = style or Style()
         if self.player is not None:
             return self.player
@@ -132,26 +146,27 @@ class Entrant:
         if network is None:
             return built_in(game, spec, self.name, seed=seed)
         policy, version = network
-        set_threads(style.threads, say)
-        engine = InferenceEngine(
-            spec,
-            slots=matches * spec.seats,
-            device=Device.pick(style.device),
-            seed=seed,
-            backend="torch" if style.selfplay is None else "auto",
-            say=say,
-        )
-        engine.add("main", policy, version=version)
+        if engine is None:
+            set_threads(style.threads, say)
+            engine = InferenceEngine(
+                spec,
+                slots=matches * spec.seats,
+                device=Device.pick(style.device),
+                seed=seed,
+                backend="torch" if style.selfplay is None else "auto",
+                say=say,
+            )
+        engine.add(self.tag, policy, version=version)
         if style.simulations and style.selfplay is None:
             search = GumbelSettings(simulations=style.simulations)
             symmetry = isinstance(forward_model(spec), Symmetric)
-            return search_player(engine, "main", search, play=PlaySettings(), seed=seed, symmetry=symmetry)
+            return search_player(engine, self.tag, search, play=PlaySettings(), seed=seed, symmetry=symmetry)
         if style.simulations and style.selfplay is not None:
             search = GumbelSettings(simulations=style.simulations, gumbel_scale=1.0, reuse_tree=False)
-            return search_player(engine, "main", search, play=style.selfplay, seed=seed)
+            return search_player(engine, self.tag, search, play=style.selfplay, seed=seed)
         return NetworkPlayer(
             engine,
-            "main",
+            self.tag,
             temperature=style.temperature,
             policy_threshold=style.policy_threshold,
             keep_policy=style.selfplay is not None,
@@ -159,12 +174,22 @@ class Entrant:
 
     def network(self, spec: GameSpec) -> tuple[nn.Module, int] | None:
         """The policy and its version, or None if there is none here; raises `InputError` if it cannot play `spec`."""
-        if self.checkpoint is None:
-            return None if self.factory is None else (self.factory(spec), 0)
+        checkpoint = self.checkpoint
         try:
-            return self.checkpoint.policy(spec, self.factory), self.checkpoint.version
+            if checkpoint is not None:
+                return checkpoint.policy(spec, self._build if self.factory else None), checkpoint.version
+            return (self._build(spec), 0) if self.factory else None
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from error
+
+    def _build(self, spec: GameSpec) -> nn.Module:
+        """What the user's code builds; raises `InputError` if an engine cannot play it."""
+        assert self.factory is not None
+        policy = self.factory(spec)
+        missing = [call for call in ("initial_memory", "step") if not callable(getattr(policy, call, None))]
+        if not isinstance(policy, nn.Module) or missing:
+            raise InputError(f"playing needs a torch module with {', '.join(missing) or 'weights'}")
+        return policy
 
     def _remote(self, spec: GameSpec, matches: int, seed: int, style: Style) -> RemotePlayer:
         assert self.server is not None
@@ -181,6 +206,26 @@ class Entrant:
             seed=seed,
             key=None if style.key is None else read_client_key(style.key),
         )
+
+
+def names_code(text: str) -> bool:
+    """Whether `text` names a network that the user's code builds, which parsing it would import."""
+    return ":" in text.partition("=")[0] and not text.startswith("tcp://") and not Path(text).exists()
+
+
+def tag_of(name: str) -> str:
+    """A player's name as part of a metric's, a folder's or a policy's: `runs/old` is `runs-old`."""
+    return re.sub(r"[^\w-]+", "-", name).strip("-") or "player"
+
+
+@contextmanager
+def leaving(player: Player) -> Iterator[Player]:
+    """`player` for the block; one that a policy server plays leaves it afterwards."""
+    try:
+        yield player
+    finally:
+        if isinstance(player, RemotePlayer):
+            player.close()
 
 
 def _built_in_names() -> set[str]:

@@ -13,11 +13,10 @@ from torch import nn
 
 from sparring.core import Arena, Game, GameSpec, InputError, Player, Rated, load_game
 from sparring.core.settings import convert
-from sparring.league.entrants import Entrant, Style
+from sparring.league.entrants import Entrant, Style, leaving
 from sparring.report.progress import announced, compiling_announced
 from sparring.rollout import WorkerArena
 from sparring.search import SearchPlayer
-from sparring.serving import RemotePlayer
 
 
 @dataclass(frozen=True)
@@ -105,9 +104,7 @@ class Seating:
             players: list[Player] = []
             for number in range(len(self.entrants)):
                 player = self.player(number, matches=matches, seed=seed, style=style, say=say)
-                if isinstance(player, RemotePlayer):
-                    stack.callback(player.close)
-                players.append(player)
+                players.append(stack.enter_context(leaving(player)))
             with announced(f"starting {self.game.name}", say):
                 arena: Arena = (
                     WorkerArena(self.game, self.settings, matches=matches, seed=seed, workers=workers, say=say)

@@ -1,4 +1,4 @@
-"""Metrics of a run: one JSON object a line in metrics.jsonl, and the same numbers for TensorBoard, over decisions.
+"""Metrics of a run: one JSON object a line in metrics.jsonl, and the same numbers where else the user wants them.
 
 Names are grouped: `play/`, `loss/`, `rating/`, `time/`, `gpu/`. Each line also has the `update`, the `decisions` so far
 and the `time` in Unix seconds.
@@ -7,23 +7,53 @@ and the `time` in Unix seconds.
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-from torch.utils.tensorboard import SummaryWriter
+from typing import Any, Literal, Protocol
 
 from sparring.core.files import cannot_write, write_file
+
+ReportName = Literal["tensorboard", "wandb"]
+"""Where metrics may go besides metrics.jsonl."""
+
+
+def check_report(report: Sequence[ReportName]) -> None:
+    """Raises `InputError` if something in `report` needs a package that is not installed."""
+    if "wandb" in report:
+        from sparring.report.weights_and_biases import load_wandb
+
+        load_wandb()
+
+
+class Sink(Protocol):
+    """A place that metrics go to."""
+
+    def show(self, line: Mapping[str, Any]) -> None:
+        """Takes a line of metrics.jsonl."""
+        ...
+
+    def close(self, *, failed: bool) -> None:
+        """Takes leave; `failed` if the run ended by an error."""
+        ...
 
 
 class Metrics:
     """Appends the metrics of updates, one line each, and of the final ratings, lines with the last update's number.
 
-    A resumed run drops what it will measure again: lines of updates after `resumed_at`, and final ratings.
+    A resumed run drops what it will measure again: lines of updates after `resumed_at`, and final ratings. `settings`,
+    those of the run, are for whatever of `report` shows them beside the metrics.
     """
 
-    def __init__(self, folder: Path, *, resumed_at: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        resumed_at: int,
+        settings: Mapping[str, Any],
+        report: Sequence[ReportName] = (),
+        say: Callable[[str], None] = print,
+    ) -> None:
         self._path = folder / "metrics.jsonl"
         kept: list[dict[str, Any]] = [{"update": 0, "decisions": 0}]
         for text in self._path.read_bytes().splitlines() if self._path.exists() else ():
@@ -32,8 +62,15 @@ class Metrics:
                 if kept[-1]["update"] < line["update"] <= resumed_at:
                     kept.append(line)
         write_file(self._path, b"".join(json.dumps(line).encode() + b"\n" for line in kept[1:]))
-        self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=kept[-1]["decisions"])
-        self._show(kept[-1])  # purged together with the final ratings
+        self._sinks: list[Sink] = []
+        if "tensorboard" in report:
+            from sparring.report.board import Board
+
+            self._sinks.append(Board(folder / "tensorboard", settings, last=kept[-1]))
+        if "wandb" in report:
+            from sparring.report.weights_and_biases import WeightsAndBiases
+
+            self._sinks.append(WeightsAndBiases(folder, settings, say=say))
 
     def write(self, update: int, decisions: int, metrics: Mapping[str, float]) -> None:
         """Records `metrics` of update number `update`, after `decisions` decisions in all."""
@@ -46,13 +83,12 @@ class Metrics:
                 os.fsync(file.fileno())
         except OSError as error:
             raise cannot_write(self._path, error) from error
-        self._show(line)
+        for sink in self._sinks:
+            sink.show(line)
 
-    def close(self) -> None:
-        """Flushes TensorBoard's file."""
-        self._board.close()
+    def __enter__(self) -> "Metrics":
+        return self
 
-    def _show(self, line: Mapping[str, Any]) -> None:
-        for name, value in line.items():
-            if "/" in name:
-                self._board.add_scalar(name, value, line["decisions"], line["time"])
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        for sink in self._sinks:
+            sink.close(failed=kind is not None)

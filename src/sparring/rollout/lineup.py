@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core.splitmix import STEP, mix
+
 Lineup = Callable[[NDArray[np.int64]], NDArray[np.int32]]
 """`int64[n]` serial numbers of matches to `int32[n, seats]` player numbers."""
 
@@ -29,6 +31,27 @@ def taking_turns(players: Sequence[int], seats: int) -> Lineup:
     def lineup(serials: NDArray[np.int64]) -> NDArray[np.int32]:
         shift = serials[:, None] * block + np.arange(seats)
         seated: NDArray[np.int32] = order[shift % seats]
+        return seated
+
+    return lineup
+
+
+def meeting(shares: Sequence[float], seats: int, *, seed: int) -> Lineup:
+    """Player 0 against player 1, 2, ... in these shares of the matches, drawn by lot, and against itself in the rest.
+
+    Against another it takes turns in the seats, as in `taking_turns`.
+    """
+    start = mix(np.array([seed % 2**64], np.uint64))
+    ends = np.cumsum(shares)
+    turns = [taking_turns([0, opponent], seats) for opponent in range(1, len(shares) + 1)]
+
+    def lineup(serials: NDArray[np.int64]) -> NDArray[np.int32]:
+        lot = (mix(start + serials.astype(np.uint64) * STEP) >> np.uint64(11)) / 2.0**53
+        drawn = np.searchsorted(ends, lot, side="right")
+        seated = np.zeros((len(serials), seats), np.int32)
+        for opponent, turn in enumerate(turns):
+            rows = drawn == opponent
+            seated[rows] = turn(serials[rows])
         return seated
 
     return lineup

@@ -1,5 +1,6 @@
 """The training configuration: presets as YAML in the games' packages, `key=value` overrides, validated whole."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,17 +13,20 @@ from sparring.core.code import code_names
 from sparring.core.settings import apply_overrides, convert, read_settings
 from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
+from sparring.league.entrants import names_code
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
 from sparring.learn.ppo import PpoSettings
 from sparring.learn.rnad import RnadSettings
 from sparring.policy.network import FACTORY, check_network
+from sparring.report.metrics import ReportName
 
 STORED = "config.yaml"
 """What a run folder calls the configuration it was trained with."""
 
 Count = Annotated[int, Meta(ge=1)]
 NotNegative = Annotated[int, Meta(ge=0)]
+Share = Annotated[float, Meta(gt=0, le=1)]
 
 
 class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,16 +39,16 @@ class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 
 
 class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Matches against built-in players during and after training."""
+    """Matches against other players during and after training."""
 
     every: NotNegative = 0
     """Updates between evaluations; 0: only at the end."""
     matches: Count = 400
     """Against each opponent."""
     opponents: tuple[str, ...] = ("random",)
-    """Built-in players of the game."""
+    """Players by name: built-in ones, runs, checkpoints, shipped weights, code of yours, models of policy servers."""
     temperature: Annotated[float, Meta(ge=0)] = 1.0
-    """1 rates the policy as it is trained, 0 its likeliest actions."""
+    """1 rates the policy as it is trained, 0 its likeliest actions; opponents that are networks play alike."""
     background: bool = False
     """Whether training goes on meanwhile; scores then come some updates later, and runs are no longer deterministic."""
 
@@ -62,6 +66,10 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The algorithm (`kind`) and its settings."""
     init: str | None = None
     """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
+    opponents: dict[str, Share] = {}
+    """Players met in training, by name, each with its share of the matches; in the rest the policy meets itself."""
+    key: str | None = None
+    """The client key of those policy servers among the opponents that ask for one."""
     decisions: Count = 1_000_000
     """Decisions to train on in all; the run ends with the update that reaches them."""
     matches: Count = 512
@@ -92,11 +100,13 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """CPU threads for torch; 0 takes as many as cores are free."""
     checkpoint: CheckpointSettings = CheckpointSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    report: tuple[ReportName, ...] = ("tensorboard",)
+    """Where metrics go besides metrics.jsonl; wandb sends them to Weights & Biases."""
 
 
 FREE_TO_CHANGE = {
     "decisions", "workers", "inference_batch_size", "inference_timeout_ms", "overlap", "max_policy_lag", "device",
-    "actor_dtype", "backend", "compile", "threads", "checkpoint", "evaluation",
+    "actor_dtype", "backend", "compile", "threads", "checkpoint", "evaluation", "report", "key",
 }  # fmt: skip
 """Keys that may differ when a run is resumed."""
 
@@ -122,12 +132,17 @@ def load_config(preset: str, overrides: Sequence[str]) -> tuple[TrainConfig, Gam
 
 
 def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) -> dict[str, Any]:
-    """`data` with overrides; a factory that a file of a run folder names counts only if an override names it again."""
-    network = data.get("network")
-    stored = (path.resolve().parent / STORED).exists()
-    for name in code_names(data.get("settings")) if stored else ():
+    """`data` with overrides; code that a file of a run folder names counts only if an override names it again."""
+    if not (path.resolve().parent / STORED).exists():
+        return apply_overrides(data, overrides)
+    for name in code_names(data.get("settings")):
         raise InputError(f"{path}: a run folder is data, and this names {name}, code of your own: use your own preset")
-    if not stored or not isinstance(network, dict) or FACTORY not in network:
+    given = {text.partition("=")[0] for text in overrides}
+    for key, name in _opponents_by_code(data):
+        if given.isdisjoint((key, key.partition(".")[0])):
+            raise InputError(f"{path}: among its opponents is {name}, code of your own: add {key}=... with all of them")
+    network = data.get("network")
+    if not isinstance(network, dict) or FACTORY not in network:
         return apply_overrides(data, overrides)
     without = {**data, "network": {key: value for key, value in network.items() if key != FACTORY}}
     config = apply_overrides(without, overrides)
@@ -137,16 +152,28 @@ def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) 
     return config
 
 
+def _opponents_by_code(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The opponents in a configuration, still plain data, that are code, each with the key that names it."""
+    evaluation = data.get("evaluation")
+    rating = evaluation.get("opponents") if isinstance(evaluation, dict) else None
+    for key, names in (("opponents", data.get("opponents")), ("evaluation.opponents", rating)):
+        if isinstance(names, dict | list):
+            yield from ((key, name) for name in names if isinstance(name, str) and names_code(name))
+
+
 def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, Game]:
-    """`data` as a config whose game exists and accepts its settings and network."""
+    """`data` as a config whose game exists and accepts its settings and network.
+
+    Who its opponents are is found out when the run starts; see `training.opponents`.
+    """
     config = convert(data, TrainConfig, where=where)
     game = load_game(config.game)
     convert(config.settings, game.settings, where=f"{where}: settings")
     check_network(config.network, game, where=f"{where}: network")
-    unknown = [name for name in config.evaluation.opponents if name not in {"random", *game.players}]
-    if unknown:
-        allowed = ", ".join(["random", *game.players])
-        raise InputError(f"{where}: evaluation.opponents: unknown player {unknown[0]!r}; allowed: {allowed}")
+    if sum(config.opponents.values()) > 1 + 1e-6:
+        raise InputError(f"{where}: opponents: shares of the matches add up to more than 1")
+    if config.opponents and isinstance(config.learner, RnadSettings):
+        raise InputError(f"{where}: opponents: rnad learns from both seats of every match; allowed: none")
     return config, game
 
 
@@ -156,6 +183,16 @@ def game_parts(config: TrainConfig, game: Game) -> dict[str, msgspec.Struct]:
     if FACTORY not in config.network:
         parts["network"] = convert(config.network, game.network, where="network")
     return parts
+
+
+def flat_settings(config: TrainConfig, game: Game) -> dict[str, bool | float | str]:
+    """Every setting of a run by its dotted key, the game's defaults included; what is no number or truth as text."""
+    data = msgspec.to_builtins(config) | {
+        name: msgspec.to_builtins(part) for name, part in game_parts(config, game).items()
+    }
+    return {
+        key: value if isinstance(value, bool | float | int | str) else json.dumps(value) for key, value in _flat(data)
+    }
 
 
 def differences(stored: TrainConfig, wanted: TrainConfig) -> list[str]:

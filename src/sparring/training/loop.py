@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from sparring.core import Game, Interrupts, Score
 from sparring.inference.threads import set_threads
 from sparring.policy.checkpoint import Checkpoint
-from sparring.report.metrics import Metrics
+from sparring.report.metrics import Metrics, check_report
 from sparring.report.panel import TrainingPanel
 from sparring.report.progress import compiling_announced
-from sparring.training.config import TrainConfig
+from sparring.training.config import TrainConfig, flat_settings
+from sparring.training.opponents import find_opponents
 from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
@@ -58,20 +59,29 @@ def train(
 
     `on_update` is called after each update. What it raises ends the run, which is saved first.
     """
+    check_report(config.report)
+    opponents = find_opponents(config, game, folder.opponents, say)
     set_threads(config.threads, say)
     with (
         compiling_announced(say),
-        closing(SelfPlay(config, game, say=say)) as play,
+        closing(SelfPlay(config, game, opponents, say=say)) as play,
         closing(folder),
         closing(Ratings(play.rater, folder, play.stages)) as ratings,
     ):
         play.start()  # before the folder is made: settings may still prove unusable
         resumed = folder.open(config)
+        folder.keep_opponents(opponents.values())
         if resumed is not None:
             restore(resumed, play, ratings)
             say(f"resuming {folder.path} at update {play.update}, {play.decisions:,} decisions")
         with (
-            closing(Metrics(folder.path, resumed_at=play.update)) as metrics,
+            Metrics(
+                folder.path,
+                resumed_at=play.update,
+                settings=flat_settings(config, game),
+                report=config.report,
+                say=say,
+            ) as metrics,
             TrainingPanel(total=config.decisions, done=play.decisions, update=play.update) as panel,
         ):
             with (

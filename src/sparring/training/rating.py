@@ -1,4 +1,4 @@
-"""Rating: matches of a policy against built-in players, or of new weights against old, in arenas of their own.
+"""Rating: matches of a policy against its opponents, or of new weights against old, in arenas of their own.
 
 `Rater` plays them. `Ratings` decides when, at once or in the background, and keeps the best policy.
 """
@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from sparring.core import Adaptive, Arena, Game, GameSpec, Player, Score, Solvable, Stages, Watchable, built_in
+from sparring.core import Adaptive, Arena, Game, GameSpec, Player, Score, Solvable, Stages, Watchable
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.league import evaluate
+from sparring.league import Entrant, evaluate
+from sparring.league.entrants import leaving, tag_of
 from sparring.policy.checkpoint import Checkpoint
 from sparring.policy.network import build_network
 from sparring.training.background import Background
 from sparring.training.config import TrainConfig
+from sparring.training.opponents import POLICY, opponent_style
 from sparring.training.run import RunFolder
-
-POLICY = "main"
-"""The name of the policy that is trained, in self-play's engine and in those of ratings."""
 
 Standing = Mapping[str, int] | None
 """Where the curriculum of an arena stands, if it has one."""
@@ -35,13 +34,13 @@ class Rating:
 
     checkpoint: Checkpoint
     scores: Mapping[str, Score]
-    """By opponent."""
+    """By opponent, as the configuration names them."""
     nash_conv: float | None
     """Exact exploitability, where the game can be solved."""
 
     def metrics(self) -> dict[str, float]:
         """As metrics; `rating/update` is the update whose policy was rated."""
-        metrics = {f"rating/win_rate/{name}": score.win_rate for name, score in self.scores.items()}
+        metrics = {win_rate_metric(name): score.win_rate for name, score in self.scores.items()}
         if self.nash_conv is not None:
             metrics["rating/nash_conv"] = self.nash_conv
         return metrics | {"rating/update": self.checkpoint.version}
@@ -53,6 +52,8 @@ class Rater:
 
     game: Game
     config: TrainConfig
+    opponents: Mapping[str, Entrant]
+    """Everyone whom the configuration names, by name."""
     settings: Any
     """The game's."""
     spec: GameSpec
@@ -63,13 +64,14 @@ class Rater:
     def rate(
         self, checkpoint: Checkpoint, standing: Standing = None, *, watch: Callable[[str], None] = lambda text: None
     ) -> Rating:
-        """Matches against every built-in opponent; `watch` hears how far they are, and breaks off by raising."""
+        """Matches against every opponent; `watch` hears how far they are, and breaks off by raising."""
         scores, total = {}, self.config.evaluation.matches
         for number, name in enumerate(self.config.evaluation.opponents):
             seed = self.config.seed + 1_000_003 * (number + 1) + checkpoint.version
-            with self._arena(total, seed=seed, standing=standing) as arena:
-                player = self.player(checkpoint, matches=arena.matches, seed=seed)
-                opponent = built_in(self.game, self.spec, name, seed=seed)
+            with (
+                self._arena(total, seed=seed, standing=standing) as arena,
+                self._meeting(checkpoint, name, matches=arena.matches, seed=seed) as (player, opponent),
+            ):
                 scores[name] = evaluate(
                     player, opponent, arena, matches=total, pulse=partial(_tell, watch, name, total)
                 )
@@ -96,9 +98,11 @@ class Rater:
         if not isinstance(self.game, Watchable) or not self.config.evaluation.opponents:
             return
         rival, seed = self.config.evaluation.opponents[-1], self.config.seed + 11_000_003 * checkpoint.version
-        with self._arena(1, seed=seed, standing=standing) as arena:
-            player = self.player(checkpoint, matches=1, seed=seed)
-            players, names = (player, built_in(self.game, self.spec, rival, seed=seed)), (self.game.name, rival)
+        with (
+            self._arena(1, seed=seed, standing=standing) as arena,
+            self._meeting(checkpoint, rival, matches=1, seed=seed) as players,
+        ):
+            names = (self.game.name, rival)
             self.game.keep_matches(arena, players, folder, names=names, update=checkpoint.version)
 
     def copy(self, checkpoint: Checkpoint) -> nn.Module:
@@ -112,6 +116,19 @@ class Rater:
         return NetworkPlayer(
             engine, POLICY, temperature=temperature, policy_threshold=self.policy_threshold, keep_policy=True
         )
+
+    @contextmanager
+    def _meeting(
+        self, checkpoint: Checkpoint, name: str, *, matches: int, seed: int
+    ) -> Iterator[tuple[Player, Player]]:
+        """The policy as it is rated and the opponent called `name`, in one engine if that is a network too."""
+        player = self.player(checkpoint, matches=matches, seed=seed)
+        style = opponent_style(self.config, temperature=self.config.evaluation.temperature)
+        opponent = self.opponents[name].seat(
+            self.game, self.spec, matches=matches, seed=seed, style=style, engine=player.engine
+        )
+        with leaving(opponent):
+            yield player, opponent
 
     def _engine(self, policies: Mapping[str, Checkpoint], *, matches: int, seed: int) -> InferenceEngine:
         engine = InferenceEngine(self.spec, slots=matches * self.spec.seats, device=self.device, seed=seed)
@@ -191,6 +208,11 @@ class Ratings:
         if mean >= self.best:
             self.best = mean
             self.folder.save_best(rating.checkpoint)
+
+
+def win_rate_metric(opponent: str) -> str:
+    """What the metrics call the win rate against `opponent`."""
+    return f"rating/win_rate/{tag_of(opponent)}"
 
 
 def _tell(watch: Callable[[str], None], opponent: str, matches: int, ended: int) -> None:

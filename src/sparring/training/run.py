@@ -7,6 +7,7 @@ environment.json   versions and machine
 metrics.jsonl      one line an update; the same under tensorboard/
 checkpoints/N/     the policy after update N, the newest few
 best/              the policy with the best evaluation so far
+opponents/NAME/    checkpoints of opponents, as they were when the run first met them
 matches/           matches worth seeing, where the game can show them
 resume/N/          what a continuation needs: learner, random states, matches in play
 """
@@ -14,7 +15,7 @@ resume/N/          what a continuation needs: learner, random states, matches in
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -27,8 +28,18 @@ from torch import Tensor
 
 from sparring.core import Array, InputError
 from sparring.core.checksums import read_checked, with_checksums
-from sparring.core.files import cannot_write, is_leftover, lock_folder, remove_folder, sweep, write_file, write_folder
+from sparring.core.files import (
+    cannot_write,
+    is_leftover,
+    lock_folder,
+    remove_folder,
+    safe_name,
+    sweep,
+    write_file,
+    write_folder,
+)
 from sparring.core.settings import convert, read_settings
+from sparring.league import Entrant
 from sparring.policy.checkpoint import Checkpoint, parse_tensors, save_checkpoint, tensor_bytes
 from sparring.training.config import STORED, TrainConfig, differences
 
@@ -67,13 +78,25 @@ class RunFolder:
         elif not all(is_leftover(path) for path in self.path.iterdir()):
             raise InputError(f"{self.path} is not empty and holds no run; choose another folder with --run")
         try:
-            for part in (".", "checkpoints", "resume", "matches"):
+            for part in (".", "checkpoints", "resume", "matches", "opponents"):
                 sweep(self.path / part)
         except OSError as error:
             raise cannot_write(self.path, error) from error
         write_file(stored, yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode())
         write_file(self.path / "environment.json", json.dumps(_environment(), indent=2).encode())
         return self._read_resume()
+
+    @property
+    def opponents(self) -> Path:
+        """Where checkpoints of opponents are kept, each under the `safe_name` of its name."""
+        return self.path / "opponents"
+
+    def keep_opponents(self, entrants: Iterable[Entrant]) -> None:
+        """Copies those checkpoints of opponents that are not here yet."""
+        for entrant in entrants:
+            folder = self.opponents / safe_name(entrant.name)
+            if entrant.checkpoint is not None and not folder.exists():
+                save_checkpoint(folder, entrant.checkpoint)
 
     def close(self) -> None:
         """Lets others open it; may be called twice."""

@@ -27,12 +27,14 @@ from sparring.policy import parameter_text
 from sparring.policy.checkpoint import Checkpoint
 from sparring.policy.network import build_network
 from sparring.report.progress import announced
-from sparring.rollout import Collector, WorkerArena, everyone
+from sparring.rollout import Collector, WorkerArena, meeting
+from sparring.serving import RemotePlayer
 from sparring.training.algorithms import Algorithm, Reporting, build_algorithm
 from sparring.training.background import Background
 from sparring.training.config import TrainConfig
 from sparring.training.limits import lower_if_too_large
-from sparring.training.rating import POLICY, Rater, Standing
+from sparring.training.opponents import POLICY, opponent_style
+from sparring.training.rating import Rater, Standing
 
 _HAND_OVER_SECONDS = 0.0005
 """How long a thread may keep the interpreter lock while another waits for it, with `overlap`; usually 5 ms."""
@@ -41,7 +43,9 @@ _HAND_OVER_SECONDS = 0.0005
 class SelfPlay:
     """Arena, engine, collector and learner of a run, joined, and how far they have come."""
 
-    def __init__(self, config: TrainConfig, game: Game, *, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, config: TrainConfig, game: Game, opponents: Mapping[str, Entrant], *, say: Callable[[str], None]
+    ) -> None:
         self.update = 0
         self.decisions = 0
         self.stages = Stages()
@@ -58,6 +62,7 @@ class SelfPlay:
         self.rater = Rater(
             game,
             config,
+            opponents,
             settings=settings,
             spec=self.spec,
             device=self._device,
@@ -81,10 +86,23 @@ class SelfPlay:
             )
         self.arena = gather(arena, config.inference_batch_size, config.inference_timeout_ms / 1000)
         self.player = self.algorithm.player(self.engine, POLICY)
+        self.opponents = {
+            opponents[name].tag: opponents[name].seat(
+                game,
+                self.spec,
+                matches=config.matches,
+                seed=config.seed + 13_000_003 * number,
+                style=opponent_style(config),
+                engine=self.engine,
+                say=say,
+            )
+            for number, name in enumerate(config.opponents, 1)
+        }
+        self._lineup = meeting(list(config.opponents.values()), self.spec.seats, seed=config.seed)
         self.collector = Collector(
             self.arena,
-            {POLICY: self.player},
-            everyone(0, self.spec.seats),
+            {POLICY: self.player, **self.opponents},
+            self._lineup,
             record=[POLICY],
             segment=self.algorithm.segment_length,
             truncate_after=self.algorithm.truncate_after,
@@ -122,6 +140,7 @@ class SelfPlay:
             "policy_lag": policy_lag,
             "dropped": dropped,
         }
+        play |= {f"against/{name}": rate for name, rate in self._win_rates(episodes).items()}
         for part in (self.player, self.arena):
             if isinstance(part, Reporting):
                 play |= part.report()
@@ -158,6 +177,9 @@ class SelfPlay:
         """Ends playing and frees the arena."""
         self._ahead.close()
         sys.setswitchinterval(self._usual_hand_over)
+        for player in self.opponents.values():
+            if isinstance(player, RemotePlayer):
+                player.close()
         self.arena.close()
 
     def _collect(self) -> tuple[Episodes, int]:
@@ -175,6 +197,13 @@ class SelfPlay:
             self.stages.add("forward", forward)
             self.stages.add("collect", -forward)
         return kept, len(found) - len(kept)
+
+    def _win_rates(self, episodes: Episodes) -> dict[str, float]:
+        """How the policy did against each opponent that it met in `episodes`, by tag; a draw is a half."""
+        met = self._lineup(episodes.headers.serial).max(axis=1)  # the policy's own number is 0
+        won = (episodes.headers.outcome + 1) / 2
+        of = {tag: episodes.headers.complete & (met == number) for number, tag in enumerate(self.opponents, 1)}
+        return {tag: float(won[rows].mean()) for tag, rows in of.items() if rows.any()}
 
     def _learn(self, episodes: Episodes) -> dict[str, float]:
         """Lets the learner update its policy."""

@@ -11,7 +11,8 @@ from sparring.core.rows import flatten, nested
 from sparring.learn.learner import NotFinite
 from sparring.policy.checkpoint import Checkpoint
 from sparring.training.config import CheckpointSettings
-from sparring.training.rating import POLICY, Ratings
+from sparring.training.opponents import POLICY
+from sparring.training.rating import Ratings
 from sparring.training.run import ResumeState, RunFolder
 from sparring.training.self_play import SelfPlay
 
@@ -100,4 +101,5 @@ def _resumable(play: SelfPlay) -> dict[str, Resumable]:
     if not isinstance(play.arena, Resumable):
         return {}
     parts: dict[str, Resumable] = {"arena": play.arena, "collector": play.collector, "engine": play.engine}
-    return parts | ({"player": play.player} if isinstance(play.player, Resumable) else {})
+    players = {"player": play.player} | {f"opponent-{tag}": player for tag, player in play.opponents.items()}
+    return parts | {name: player for name, player in players.items() if isinstance(player, Resumable)}

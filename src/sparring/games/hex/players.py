@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sparring.core import Answers, Decisions
+from sparring.core import Answers, Decisions, SeededPlayer
 from sparring.games.hex.settings import HexSettings
 
 _FAR = 1 << 20
@@ -20,13 +20,13 @@ _DECIDED = 1 << 24
 """Added to the score of a move that wins, and subtracted if the opponent can win next."""
 
 
-class PathPlayer:
+class PathPlayer(SeededPlayer):
     """Plays the best move by shortest paths; ties are broken at random."""
 
     def __init__(self, settings: HexSettings, seed: int) -> None:
+        super().__init__(seed)
         self._size = settings.size
         self._swap = settings.swap
-        self._rng = np.random.default_rng(seed)
         self._beside = neighbours(settings.size)
 
     def act(self, decisions: Decisions) -> Answers:
