@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core.rows import Array
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.actions import ActionSpace
 from sparring.games.pokemon.actions.moves import is_locked
 from sparring.games.pokemon.columns import (
@@ -16,10 +17,7 @@ from sparring.games.pokemon.columns import (
     SLOTS,
     TEAM,
     ActiveColumn,
-    ActiveId,
     FieldColumn,
-    PokemonColumn,
-    PokemonId,
     SideColumn,
 )
 from sparring.games.pokemon.dex import CATEGORIES, STATUSES, Dex
@@ -28,10 +26,10 @@ Request = Mapping[str, Any]
 Row = Mapping[str, Array]
 """The observation of one row."""
 
-_LAYERS: Mapping[int, int] = {SideColumn.SPIKES: 3, SideColumn.TOXIC_SPIKES: 2}
-_ABOUT_SIDES = range(SideColumn.STEALTH_ROCK, SideColumn.MEGA_USED)
-_ABOUT_FIELD = range(FieldColumn.SUN, FieldColumn.NEUTRALIZING_GAS + 1)
-_ABOUT_ACTIVE = (ActiveColumn.TRANSFORMED, ActiveColumn.DYNAMAXED, *range(ActiveColumn.RECHARGING, len(ActiveColumn)))
+_LAYERS: Mapping[int, int] = {c.SIDE_SPIKES: 3, c.SIDE_TOXIC_SPIKES: 2}
+_ABOUT_SIDES = range(c.SIDE_STEALTH_ROCK, c.SIDE_MEGA_USED)
+_ABOUT_FIELD = range(c.FIELD_SUN, c.FIELD_NEUTRALIZING_GAS + 1)
+_ABOUT_ACTIVE = (c.ACTIVE_TRANSFORMED, c.ACTIVE_DYNAMAXED, *range(c.ACTIVE_RECHARGING, len(ActiveColumn)))
 
 
 class Sight:
@@ -46,19 +44,19 @@ class Sight:
         field = _effects(FieldColumn, row["field"], _ABOUT_FIELD)
         lines = [f"Field: {', '.join(field)}"] if field else []
         for side, who in ((1, "Foe"), (0, "You")):
-            left = round(float(row["side"][side, SideColumn.REMAINING]) * TEAM)
+            left = round(float(row["side"][side, c.SIDE_REMAINING]) * TEAM)
             lies = [
                 f"{name} x{round(value * _LAYERS[column])}" if column in _LAYERS else name
                 for column, name, value in _named(SideColumn, row["side"][side], _ABOUT_SIDES)
             ]
             lines.append(f"{who}, {left} left{': ' if lies else ''}{', '.join(lies)}")
             places = range(side * SLOTS, side * SLOTS + self._space.active)
-            lines += [f"  {self._active(row, place)}" for place in places if row["active"][place, ActiveColumn.PRESENT]]
+            lines += [f"  {self._active(row, place)}" for place in places if row["active"][place, c.ACTIVE_PRESENT]]
         return lines
 
     def name_at(self, row: Row, place: int) -> str:
         """The species at a place on the field (own left, own right, foe left, foe right)."""
-        return self._species(int(row["active_ids"][place, ActiveId.SPECIES]))
+        return self._species(int(row["active_ids"][place, c.ACTIVE_ID_SPECIES]))
 
     def order(
         self, row: Row, ranges: NDArray[np.float64], request: Request, slots: Sequence[int], place: int, order: int
@@ -89,17 +87,17 @@ class Sight:
         return f"{species:<14} {left:>4} {status:<4}{moves}".rstrip()
 
     def _active(self, row: Row, place: int) -> str:
-        at = int(row["active_ids"][place, ActiveId.POKEMON]) - 1
+        at = int(row["active_ids"][place, c.ACTIVE_ID_POKEMON]) - 1
         numbers, ids, active = row["pokemon"][at], row["pokemon_ids"][at], row["active"][place]
-        types = [int(row["active_ids"][place, column]) for column in (ActiveId.TYPE_1, ActiveId.TYPE_2)]
+        types = [int(row["active_ids"][place, column]) for column in (c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2)]
         kind = "/".join(self._dex.types.ids[number].title() for number in types if number)
-        level = round(float(numbers[PokemonColumn.LEVEL]) * LEVEL_SCALE)
-        parts = [f"{self.name_at(row, place)} L{level} ({kind}) {_percent(float(numbers[PokemonColumn.HP]))}"]
-        if ids[PokemonId.STATUS]:
-            parts.append(STATUSES[ids[PokemonId.STATUS]].upper())
-        if numbers[PokemonColumn.TERASTALLIZED]:
+        level = round(float(numbers[c.POKEMON_LEVEL]) * LEVEL_SCALE)
+        parts = [f"{self.name_at(row, place)} L{level} ({kind}) {_percent(float(numbers[c.POKEMON_HP]))}"]
+        if ids[c.POKEMON_ID_STATUS]:
+            parts.append(STATUSES[ids[c.POKEMON_ID_STATUS]].upper())
+        if numbers[c.POKEMON_TERASTALLIZED]:
             parts.append("terastallized")
-        for boost in range(ActiveColumn.BOOST_ATK, ActiveColumn.BOOST_EVASION + 1):
+        for boost in range(c.ACTIVE_BOOST_ATK, c.ACTIVE_BOOST_EVASION + 1):
             stages = round(float(active[boost]) * BOOST_SCALE)
             if stages:
                 parts.append(f"{ActiveColumn(boost).name.removeprefix('BOOST_').title()} {stages:+d}")
@@ -127,7 +125,7 @@ class Sight:
             return ", ".join(parts)
         foes = [target - 1] if target else range(self._space.active)
         for foe in foes:
-            if row["active"][SLOTS + foe, ActiveColumn.PRESENT]:
+            if row["active"][SLOTS + foe, c.ACTIVE_PRESENT]:
                 of = f" of {self.name_at(row, SLOTS + foe)}" if len(foes) > 1 else ""
                 parts.append(self._damage(row, ranges[place, move, foe], foe, of))
         return ", ".join(parts)
@@ -136,7 +134,7 @@ class Sight:
         low, high = float(damage[0]), float(damage[1])
         if high <= 0:
             return f"0%{of}"
-        left = float(row["pokemon"][int(row["active_ids"][SLOTS + foe, ActiveId.POKEMON]) - 1, PokemonColumn.HP])
+        left = float(row["pokemon"][int(row["active_ids"][SLOTS + foe, c.ACTIVE_ID_POKEMON]) - 1, c.POKEMON_HP])
         ending = " (knocks it out)" if low >= left else " (may knock it out)" if high >= left else ""
         return f"{100 * low:.0f}-{100 * high:.0f}%{of}{ending}"
 

@@ -8,7 +8,7 @@ from math import floor
 
 from numba import njit
 
-from sparring.games.pokemon.columns import Status
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints, Number, Terrain, Weather
 from sparring.games.pokemon.damage.effects import Ability, Item, Kind, Type
 from sparring.games.pokemon.damage.power import (
@@ -217,7 +217,7 @@ def final_damage(
     generation, bits = t.generation, t.moves[move, M.BITS]
     burnt = (
         physical
-        and ai[I.STATUS] == Status.BURN
+        and ai[I.STATUS] == c.STATUS_BURN
         and generation >= 3
         and ai[I.ABILITY] != Ability.GUTS
         and not (kind == Kind.FACADE and generation >= 6)

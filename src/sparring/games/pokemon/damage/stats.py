@@ -4,7 +4,7 @@ from math import floor
 
 from numba import njit
 
-from sparring.games.pokemon.columns import Status
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints, Terrain, Weather
 from sparring.games.pokemon.damage.effects import Ability, Item, Type
 from sparring.games.pokemon.damage.tables import Rules
@@ -62,7 +62,7 @@ def effective_speed(t: Rules, ints: Ints, floats: Floats, field: Ints) -> float:
         speed *= 2.0
     if ability == Ability.QUICK_FEET and ints[I.STATUS] != 0:
         speed *= 1.5
-    elif ints[I.STATUS] == Status.PARALYSIS:
+    elif ints[I.STATUS] == c.STATUS_PARALYSIS:
         speed *= 0.5 if t.generation >= 7 else 0.25
     if field[G.MAGIC_ROOM] == 0 and ability != Ability.KLUTZ:
         if code == Item.CHOICE_SCARF:

@@ -2,15 +2,8 @@
 
 from array import array
 
-from sparring.games.pokemon.columns import (
-    ACTIVES,
-    MOVES,
-    POKEMON,
-    ActiveColumn,
-    ActiveId,
-    PokemonColumn,
-    PokemonId,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import ACTIVES, MOVES, POKEMON
 from sparring.games.pokemon.tracking.effects import PASSED
 from sparring.games.pokemon.tracking.layout import (
     MOVE_IDS_START,
@@ -45,30 +38,6 @@ _NOTHING = array("f", bytes(4 * PLACE_WIDTH))
 _NOBODY = array("h", bytes(2 * PLACE_IDS_WIDTH))
 _NO_MOVES = array("f", bytes(4 * MOVES_WIDTH))
 _NO_MOVE_IDS = array("h", bytes(2 * MOVES))
-# Plain integers where most lines pass: members of an enum cost more to reach.
-_PASSED = tuple(int(column) for column in PASSED)
-_A_BLOCKED = int(ActiveColumn.BLOCKED)
-_A_PRESENT = int(ActiveColumn.PRESENT)
-_A_SUBSTITUTE = int(ActiveColumn.SUBSTITUTE)
-_A_TYPES_CHANGED = int(ActiveColumn.TYPES_CHANGED)
-_AI_ABILITY = int(ActiveId.ABILITY)
-_AI_POKEMON = int(ActiveId.POKEMON)
-_AI_SPECIES = int(ActiveId.SPECIES)
-_AI_TYPE_1 = int(ActiveId.TYPE_1)
-_AI_TYPE_2 = int(ActiveId.TYPE_2)
-_AI_TYPE_3 = int(ActiveId.TYPE_3)
-_P_ACTIVE = int(PokemonColumn.ACTIVE)
-_P_FEMALE = int(PokemonColumn.FEMALE)
-_P_HP = int(PokemonColumn.HP)
-_P_KNOWN = int(PokemonColumn.KNOWN)
-_P_LEVEL = int(PokemonColumn.LEVEL)
-_P_MALE = int(PokemonColumn.MALE)
-_P_SEEN = int(PokemonColumn.SEEN)
-_P_TERASTALLIZED = int(PokemonColumn.TERASTALLIZED)
-_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
-_PI_ABILITY = int(PokemonId.ABILITY)
-_PI_SPECIES = int(PokemonId.SPECIES)
-_PI_TERA_TYPE = int(PokemonId.TERA_TYPE)
 
 
 # Coming and going.
@@ -92,7 +61,7 @@ def clear_place(view: View, place: int) -> None:
     if place in blocked_by:
         for other, blocker in enumerate(blocked_by):
             if blocker == place:
-                floats[PLACE_START[other] + _A_BLOCKED] = 0.0
+                floats[PLACE_START[other] + c.ACTIVE_BLOCKED] = 0.0
                 blocked_by[other] = -1
 
 
@@ -101,8 +70,8 @@ def leave(view: View, place: int) -> None:
     row = view.active[place]
     if row >= 0:
         vacate(view, place)
-        view.floats[POKEMON_START[row] + _P_TOXIC_TURNS] = 0.0
-        if view.ids[POKEMON_IDS_START[row] + _PI_SPECIES] != view.forme[row]:
+        view.floats[POKEMON_START[row] + c.POKEMON_TOXIC_TURNS] = 0.0
+        if view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_SPECIES] != view.forme[row]:
             view.set_species(row, view.forme[row])
     clear_place(view, place)
 
@@ -112,16 +81,16 @@ def vacate(view: View, place: int) -> None:
     row = view.active[place]
     view.active[place] = -1
     if row >= 0 and row not in view.active:
-        view.floats[POKEMON_START[row] + _P_ACTIVE] = 0.0
+        view.floats[POKEMON_START[row] + c.POKEMON_ACTIVE] = 0.0
 
 
 def enter(view: View, place: int, row: int) -> None:
     """A Pokémon comes to `place`, which must be clear."""
     view.active[place] = row
     start, floats = POKEMON_START[row], view.floats
-    floats[start + _P_ACTIVE] = 1.0
-    floats[start + _P_SEEN] = 1.0
-    floats[PLACE_START[place] + _A_PRESENT] = 1.0
+    floats[start + c.POKEMON_ACTIVE] = 1.0
+    floats[start + c.POKEMON_SEEN] = 1.0
+    floats[PLACE_START[place] + c.ACTIVE_PRESENT] = 1.0
     show_identity(view, place)
     show_moves(view, place)
 
@@ -135,7 +104,7 @@ def switch(view: View, place: int, row: int, *, passing: str) -> None:
     floats, timers = view.floats, view.timers
     kept: list[tuple[int, float, float | None]] = []
     start = PLACE_START[place]
-    for column in _PASSED if passing == "all" else (_A_SUBSTITUTE,):
+    for column in PASSED if passing == "all" else (c.ACTIVE_SUBSTITUTE,):
         value = floats[start + column]
         if value or start + column in timers:
             kept.append((start + column, value, timers.get(start + column)))
@@ -145,7 +114,7 @@ def switch(view: View, place: int, row: int, *, passing: str) -> None:
     for other, blocker in enumerate(blocked):  # before generation 5, blocking is handed on as well
         if blocker >= 0 and place in (other, blocker):
             view.blocked_by[other] = blocker
-            floats[PLACE_START[other] + _A_BLOCKED] = 1.0
+            floats[PLACE_START[other] + c.ACTIVE_BLOCKED] = 1.0
     for index, value, step in kept:
         floats[index] = value
         if step is not None:
@@ -166,9 +135,9 @@ def show_identity(view: View, place: int) -> None:
     """Copies species, ability and types of the Pokémon at `place` to the place."""
     row = view.active[place]
     theirs, ours, ids = POKEMON_IDS_START[row], PLACE_IDS_START[place], view.ids
-    ids[ours + _AI_POKEMON] = row + 1
-    ids[ours + _AI_SPECIES] = ids[theirs + _PI_SPECIES]
-    ids[ours + _AI_ABILITY] = ids[theirs + _PI_ABILITY]
+    ids[ours + c.ACTIVE_ID_POKEMON] = row + 1
+    ids[ours + c.ACTIVE_ID_SPECIES] = ids[theirs + c.POKEMON_ID_SPECIES]
+    ids[ours + c.ACTIVE_ID_ABILITY] = ids[theirs + c.POKEMON_ID_ABILITY]
     show_types(view, place)
 
 
@@ -176,15 +145,15 @@ def show_types(view: View, place: int) -> None:
     """Types that count at `place`: those of the species there, or the tera type."""
     row = view.active[place]
     ours, ids, floats = PLACE_IDS_START[place], view.ids, view.floats
-    first, second = view.tables.types[ids[ours + _AI_SPECIES]]
-    if floats[POKEMON_START[row] + _P_TERASTALLIZED]:
-        tera = ids[POKEMON_IDS_START[row] + _PI_TERA_TYPE]
+    first, second = view.tables.types[ids[ours + c.ACTIVE_ID_SPECIES]]
+    if floats[POKEMON_START[row] + c.POKEMON_TERASTALLIZED]:
+        tera = ids[POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE]
         if tera and view.tables.dex.types.ids[tera] != "stellar":
             first, second = tera, 0
-    ids[ours + _AI_TYPE_1] = first
-    ids[ours + _AI_TYPE_2] = second
-    ids[ours + _AI_TYPE_3] = 0
-    floats[PLACE_START[place] + _A_TYPES_CHANGED] = 0.0
+    ids[ours + c.ACTIVE_ID_TYPE_1] = first
+    ids[ours + c.ACTIVE_ID_TYPE_2] = second
+    ids[ours + c.ACTIVE_ID_TYPE_3] = 0
+    floats[PLACE_START[place] + c.ACTIVE_TYPES_CHANGED] = 0.0
 
 
 # Who may not have been there.
@@ -209,13 +178,16 @@ def recall(view: View, place: int, row: int) -> None:
     floats, ids, start = view.floats, view.ids, POKEMON_START[row]
     columns, numbers, move_columns, move_numbers = kept
     # Its looks are real even if it was not there: an illusion copies a teammate.
-    looks = [(column, floats[start + column]) for column in (_P_KNOWN, _P_LEVEL, _P_MALE, _P_FEMALE)]
+    looks = [
+        (column, floats[start + column])
+        for column in (c.POKEMON_KNOWN, c.POKEMON_LEVEL, c.POKEMON_MALE, c.POKEMON_FEMALE)
+    ]
     floats[_ROW[row]] = columns
     ids[_ROW_IDS[row]] = numbers
-    if not columns[_P_KNOWN]:
+    if not columns[c.POKEMON_KNOWN]:
         for column, value in looks:
             floats[start + column] = value
-        floats[start + _P_HP] = 1.0
+        floats[start + c.POKEMON_HP] = 1.0
         view.set_species(row, view.forme[row])
     floats[_ROW_MOVES[row]] = move_columns
     ids[_ROW_MOVE_IDS[row]] = move_numbers

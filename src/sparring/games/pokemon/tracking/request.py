@@ -3,20 +3,8 @@
 from array import array
 from typing import Any
 
-from sparring.games.pokemon.columns import (
-    MOVES,
-    PP_SCALE,
-    SLOTS,
-    STAT_SCALE,
-    TEAM,
-    ActiveColumn,
-    ActiveId,
-    FieldColumn,
-    MoveColumn,
-    PokemonColumn,
-    PokemonId,
-    SideColumn,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import MOVES, PP_SCALE, SLOTS, STAT_SCALE, TEAM
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
     MOVE_IDS_START,
@@ -36,55 +24,22 @@ from sparring.games.pokemon.tracking.tables import STATS, OwnSet, parse_conditio
 from sparring.games.pokemon.tracking.view import View
 
 _RARE = ("details", "baseAbility", "moves", "stats", "teraType")
-_ASKED_WIDTH = int(ActiveColumn.REVIVING) + 1 - int(ActiveColumn.MUST_SWITCH)
+_ASKED_WIDTH = c.ACTIVE_REVIVING + 1 - c.ACTIVE_MUST_SWITCH
 _ASKED = tuple(
-    slice(start + ActiveColumn.MUST_SWITCH, start + ActiveColumn.MUST_SWITCH + _ASKED_WIDTH) for start in PLACE_START
+    slice(start + c.ACTIVE_MUST_SWITCH, start + c.ACTIVE_MUST_SWITCH + _ASKED_WIDTH) for start in PLACE_START
 )
 _NOTHING_ASKED = array("f", bytes(4 * _ASKED_WIDTH))
 _OPTIONS = {
-    "trapped": int(ActiveColumn.TRAPPED),
-    "maybeTrapped": int(ActiveColumn.MAYBE_TRAPPED),
-    "canMegaEvo": int(ActiveColumn.CAN_MEGA),
-    "canMegaEvoX": int(ActiveColumn.CAN_MEGA),
-    "canMegaEvoY": int(ActiveColumn.CAN_MEGA),
-    "canUltraBurst": int(ActiveColumn.CAN_MEGA),
-    "canZMove": int(ActiveColumn.CAN_Z),
-    "canDynamax": int(ActiveColumn.CAN_DYNAMAX),
-    "canTerastallize": int(ActiveColumn.CAN_TERA),
+    "trapped": c.ACTIVE_TRAPPED,
+    "maybeTrapped": c.ACTIVE_MAYBE_TRAPPED,
+    "canMegaEvo": c.ACTIVE_CAN_MEGA,
+    "canMegaEvoX": c.ACTIVE_CAN_MEGA,
+    "canMegaEvoY": c.ACTIVE_CAN_MEGA,
+    "canUltraBurst": c.ACTIVE_CAN_MEGA,
+    "canZMove": c.ACTIVE_CAN_Z,
+    "canDynamax": c.ACTIVE_CAN_DYNAMAX,
+    "canTerastallize": c.ACTIVE_CAN_TERA,
 }
-# Plain integers where most lines pass: members of an enum cost more to reach.
-_A_COMMANDING = int(ActiveColumn.COMMANDING)
-_A_MIMIC = int(ActiveColumn.MIMIC)
-_A_MUST_SWITCH = int(ActiveColumn.MUST_SWITCH)
-_A_REVIVING = int(ActiveColumn.REVIVING)
-_A_TRANSFORMED = int(ActiveColumn.TRANSFORMED)
-_AI_ABILITY = int(ActiveId.ABILITY)
-_AI_SPECIES = int(ActiveId.SPECIES)
-_F_FORCED = int(FieldColumn.FORCED)
-_F_PREVIEW = int(FieldColumn.PREVIEW)
-_M_DISABLED = int(MoveColumn.DISABLED)
-_M_KNOWN = int(MoveColumn.KNOWN)
-_M_MAX_PP = int(MoveColumn.MAX_PP)
-_M_PP = int(MoveColumn.PP)
-_P_ABILITY_KNOWN = int(PokemonColumn.ABILITY_KNOWN)
-_P_ABSENT = int(PokemonColumn.ABSENT)
-_P_ACTIVE = int(PokemonColumn.ACTIVE)
-_P_FAINTED = int(PokemonColumn.FAINTED)
-_P_HP = int(PokemonColumn.HP)
-_P_ITEM_HELD = int(PokemonColumn.ITEM_HELD)
-_P_ITEM_KNOWN = int(PokemonColumn.ITEM_KNOWN)
-_P_KNOWN = int(PokemonColumn.KNOWN)
-_P_MAX_HP = int(PokemonColumn.MAX_HP)
-_P_SEEN = int(PokemonColumn.SEEN)
-_P_STAT_ATK = int(PokemonColumn.STAT_ATK)
-_P_SLEEP_TURNS = int(PokemonColumn.SLEEP_TURNS)
-_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
-_PI_ABILITY = int(PokemonId.ABILITY)
-_PI_ITEM = int(PokemonId.ITEM)
-_PI_SPECIES = int(PokemonId.SPECIES)
-_PI_STATUS = int(PokemonId.STATUS)
-_PI_TERA_TYPE = int(PokemonId.TERA_TYPE)
-_S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
 
 
 def apply_request(view: View, request: dict[str, Any]) -> None:
@@ -102,19 +57,19 @@ def apply_request(view: View, request: dict[str, Any]) -> None:
     for place in wrong:
         _correct_place(view, place, order[place])
     if view.requests == 0:
-        view.floats[SIDE_START[0] + _S_TEAM_SIZE] = len(team) / TEAM
+        view.floats[SIDE_START[0] + c.SIDE_TEAM_SIZE] = len(team) / TEAM
         view.count_fainted(0, 0)
     view.requests += 1
     forced = request.get("forceSwitch")
-    view.floats[FIELD + _F_PREVIEW] = float(preview)
-    view.floats[FIELD + _F_FORCED] = float(forced is not None)
+    view.floats[FIELD + c.FIELD_PREVIEW] = float(preview)
+    view.floats[FIELD + c.FIELD_FORCED] = float(forced is not None)
     if not preview:
         actives = request.get("active") or ()
         for place in range(SLOTS):
             view.floats[_ASKED[place]] = _NOTHING_ASKED
             if place < len(team) and team[place]["active"]:
                 if forced is not None and place < len(forced):
-                    view.floats[PLACE_START[place] + _A_MUST_SWITCH] = float(forced[place])
+                    view.floats[PLACE_START[place] + c.ACTIVE_MUST_SWITCH] = float(forced[place])
                 if view.ids[PLACE_IDS_START[place]]:
                     asked = actives[place] if place < len(actives) else None
                     _write_place(view, place, team[place], _numbers(view, order[place], team[place]["moves"]), asked)
@@ -139,8 +94,8 @@ def _order(view: View, team: list[dict[str, Any]]) -> list[int]:
         if len(team) < TEAM:
             for row in range(TEAM):
                 start = POKEMON_START[row]
-                if row not in view.team_order and view.floats[start + _P_KNOWN]:
-                    view.floats[start + _P_ABSENT] = 1.0
+                if row not in view.team_order and view.floats[start + c.POKEMON_KNOWN]:
+                    view.floats[start + c.POKEMON_ABSENT] = 1.0
     return view.team_order
 
 
@@ -177,20 +132,20 @@ def _write_entry(view: View, row: int, entry: dict[str, Any]) -> None:
     floats, ids = view.floats, view.ids
     start, numbers = POKEMON_START[row], POKEMON_IDS_START[row]
     fraction, most, status = parse_condition(entry["condition"])
-    floats[start + _P_HP] = fraction
-    floats[start + _P_FAINTED] = 0.0 if fraction else 1.0
-    if ids[numbers + _PI_STATUS] != status:
+    floats[start + c.POKEMON_HP] = fraction
+    floats[start + c.POKEMON_FAINTED] = 0.0 if fraction else 1.0
+    if ids[numbers + c.POKEMON_ID_STATUS] != status:
         view.set_status(row, status)
     if most:
-        floats[start + _P_MAX_HP] = most / STAT_SCALE
+        floats[start + c.POKEMON_MAX_HP] = most / STAT_SCALE
     item = view.tables.dex.items[entry["item"]]
-    if ids[numbers + _PI_ITEM] != item or not floats[start + _P_ITEM_KNOWN]:
+    if ids[numbers + c.POKEMON_ID_ITEM] != item or not floats[start + c.POKEMON_ITEM_KNOWN]:
         if item:
             view.reveal_item(row, item)
         else:
-            ids[numbers + _PI_ITEM] = 0
-            floats[start + _P_ITEM_HELD] = 0.0
-        floats[start + _P_ITEM_KNOWN] = 1.0
+            ids[numbers + c.POKEMON_ID_ITEM] = 0
+            floats[start + c.POKEMON_ITEM_HELD] = 0.0
+        floats[start + c.POKEMON_ITEM_KNOWN] = 1.0
     for key in _RARE:
         old, new = before.get(key), entry.get(key)
         if old is not new and old != new:
@@ -208,17 +163,17 @@ def _write_set(view: View, row: int, entry: dict[str, Any], new_details: bool) -
     if new_details:
         view.describe(row, entry["details"])
     if view.generation > 2:
-        ids[numbers + _PI_ABILITY] = known.ability
-        floats[start + _P_ABILITY_KNOWN] = 1.0
+        ids[numbers + c.POKEMON_ID_ABILITY] = known.ability
+        floats[start + c.POKEMON_ABILITY_KNOWN] = 1.0
     if known.tera_type is not None:
-        ids[numbers + _PI_TERA_TYPE] = known.tera
-    floats[start + _P_STAT_ATK : start + _P_STAT_ATK + len(STATS)] = known.stat_columns
+        ids[numbers + c.POKEMON_ID_TERA_TYPE] = known.tera
+    floats[start + c.POKEMON_STAT_ATK : start + c.POKEMON_STAT_ATK + len(STATS)] = known.stat_columns
     if row in view.active:
         place = view.active.index(row)
         at, seen = PLACE_START[place], PLACE_IDS_START[place]
-        if floats[at + _A_TRANSFORMED] or floats[at + _A_MIMIC]:
+        if floats[at + c.ACTIVE_TRANSFORMED] or floats[at + c.ACTIVE_MIMIC]:
             return  # its moves are borrowed
-        if new_details and ids[seen] and ids[seen + _AI_SPECIES] != ids[numbers + _PI_SPECIES]:
+        if new_details and ids[seen] and ids[seen + c.ACTIVE_ID_SPECIES] != ids[numbers + c.POKEMON_ID_SPECIES]:
             show_identity(view, place)
     first = MOVE_IDS_START[row]
     for index, move in enumerate(known.numbers):
@@ -248,18 +203,18 @@ def _undo_disguise(view: View, place: int, row: int) -> None:
             slept, poisoned = slept + sign * asleep, poisoned + sign * ill
     view.set_status(row, status)
     start = POKEMON_START[row]
-    view.floats[start + _P_SLEEP_TURNS] = slept
-    view.floats[start + _P_TOXIC_TURNS] = poisoned
+    view.floats[start + c.POKEMON_SLEEP_TURNS] = slept
+    view.floats[start + c.POKEMON_TOXIC_TURNS] = poisoned
 
 
 def _correct_place(view: View, place: int, row: int) -> None:
     """The own Pokémon at `place` is another than the lines showed: the own illusion. Effects stay, the name changes."""
     vacate(view, place)
     view.active[place] = row
-    if view.floats[POKEMON_START[row] + _P_FAINTED]:
+    if view.floats[POKEMON_START[row] + c.POKEMON_FAINTED]:
         return
-    view.floats[POKEMON_START[row] + _P_ACTIVE] = 1.0
-    view.floats[POKEMON_START[row] + _P_SEEN] = 1.0
+    view.floats[POKEMON_START[row] + c.POKEMON_ACTIVE] = 1.0
+    view.floats[POKEMON_START[row] + c.POKEMON_SEEN] = 1.0
     show_identity(view, place)
     show_moves(view, place)
 
@@ -270,11 +225,11 @@ def _write_place(
     """What the own Pokémon at `place` is now and may do."""
     floats, ids, start = view.floats, view.ids, PLACE_START[place]
     if "ability" in entry:
-        ids[PLACE_IDS_START[place] + _AI_ABILITY] = view.tables.dex.abilities[entry["ability"]]
+        ids[PLACE_IDS_START[place] + c.ACTIVE_ID_ABILITY] = view.tables.dex.abilities[entry["ability"]]
     if entry.get("commanding"):
-        floats[start + _A_COMMANDING] = 1.0
+        floats[start + c.ACTIVE_COMMANDING] = 1.0
     if entry.get("reviving"):
-        floats[start + _A_REVIVING] = 1.0
+        floats[start + c.ACTIVE_REVIVING] = 1.0
     _show_list(view, place, numbers)
     if not asked:
         return
@@ -287,7 +242,7 @@ def _write_place(
         fight = listed[0]["id"] == "fight"
         for index, number in enumerate(numbers):
             at = PLACE_MOVES_START[place] + index * MOVE_WIDTH
-            floats[at + _M_DISABLED] = float(number not in named and not fight)
+            floats[at + c.MOVE_DISABLED] = float(number not in named and not fight)
     for key, value in asked.items():
         if value and key in _OPTIONS:
             floats[start + _OPTIONS[key]] = 1.0
@@ -302,30 +257,30 @@ def _show_list(view: View, place: int, numbers: tuple[int, ...]) -> None:
     for index, number in enumerate(numbers):
         if ids[first + index] != number:
             at = PLACE_MOVES_START[place] + index * MOVE_WIDTH
-            if floats[PLACE_START[place] + _A_TRANSFORMED]:
+            if floats[PLACE_START[place] + c.ACTIVE_TRANSFORMED]:
                 borrow_move(view, at, number)
             ids[first + index] = number
-            floats[at + _M_KNOWN] = 1.0
+            floats[at + c.MOVE_KNOWN] = 1.0
 
 
 def _write_pp(view: View, place: int, numbers: tuple[int, ...], listed: list[dict[str, Any]]) -> None:
     """PP of all moves and which are disabled, of the place and, if they are its own, of the Pokémon there."""
     floats, ids, row = view.floats, view.ids, view.active[place]
     at, own, own_number = PLACE_MOVES_START[place], MOVES_START[row], MOVE_IDS_START[row]
-    transformed = floats[PLACE_START[place] + _A_TRANSFORMED]
+    transformed = floats[PLACE_START[place] + c.ACTIVE_TRANSFORMED]
     for number, move in zip(numbers, listed, strict=True):
         most = move["maxpp"]
         share = most / PP_SCALE
         left = min(1.0, move["pp"] / most) if most else 0.0
-        floats[at + _M_PP] = left
-        floats[at + _M_MAX_PP] = share
-        floats[at + _M_DISABLED] = 1.0 if move.get("disabled") else 0.0
+        floats[at + c.MOVE_PP] = left
+        floats[at + c.MOVE_MAX_PP] = share
+        floats[at + c.MOVE_DISABLED] = 1.0 if move.get("disabled") else 0.0
         if not transformed:
             if ids[own_number] == number:
-                floats[own + _M_PP] = left
-                floats[own + _M_MAX_PP] = share
+                floats[own + c.MOVE_PP] = left
+                floats[own + c.MOVE_MAX_PP] = share
             elif view.generation == 1:  # what was mimicked shares the PP of Mimic
-                floats[own + _M_PP] = min(1.0, move["pp"] / (floats[own + _M_MAX_PP] * PP_SCALE))
+                floats[own + c.MOVE_PP] = min(1.0, move["pp"] / (floats[own + c.MOVE_MAX_PP] * PP_SCALE))
         at += MOVE_WIDTH
         own += MOVE_WIDTH
         own_number += 1

@@ -4,17 +4,18 @@ from array import array
 from functools import cache, lru_cache
 from typing import Any
 
-from sparring.games.pokemon.columns import BASE_STAT_SCALE, MOVES, STAT_SCALE, TEAM, Status
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import BASE_STAT_SCALE, MOVES, STAT_SCALE, TEAM
 from sparring.games.pokemon.dex import Dex, load_dex
 from sparring.games.pokemon.formats import to_id
 
 STATUSES: dict[str, int] = {
-    "brn": Status.BURN,
-    "par": Status.PARALYSIS,
-    "slp": Status.SLEEP,
-    "frz": Status.FREEZE,
-    "psn": Status.POISON,
-    "tox": Status.TOXIC,
+    "brn": c.STATUS_BURN,
+    "par": c.STATUS_PARALYSIS,
+    "slp": c.STATUS_SLEEP,
+    "frz": c.STATUS_FREEZE,
+    "psn": c.STATUS_POISON,
+    "tox": c.STATUS_TOXIC,
 }
 """Status numbers by Showdown id."""
 
