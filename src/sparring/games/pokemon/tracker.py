@@ -12,13 +12,15 @@ A spectator's log needs no requests; the side's own team is then known as far as
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import InputError
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import TEAM
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.tracking import (
     effect_lines,
@@ -28,7 +30,9 @@ from sparring.games.pokemon.tracking import (
     pokemon_lines,
     team_lines,
 )
+from sparring.games.pokemon.tracking.layout import SIDE_START
 from sparring.games.pokemon.tracking.request import apply_request
+from sparring.games.pokemon.tracking.tables import Tables
 from sparring.games.pokemon.tracking.view import View
 
 _HANDLERS = {
@@ -71,9 +75,12 @@ class Tracker:
 
     def lines(self, lines: Iterable[str]) -> None:
         """Reads several lines."""
+        self.split_lines([line.split("|") for line in lines])
+
+    def split_lines(self, lines: Iterable[list[str]]) -> None:
+        """Reads several lines that are split at `|` already."""
         view, handlers = self._view, _HANDLERS
-        for line in lines:
-            parts = line.split("|")
+        for parts in lines:
             if len(parts) < 2:
                 continue
             kind = parts[1]
@@ -94,6 +101,21 @@ class Tracker:
         """
         apply_request(self._view, request)
 
+    def own_team(self, team: Sequence[tuple[str, str]], *, known: "Tracker | None" = None) -> None:
+        """Tells the name and details of the own Pokémon by team slot, where no request will: before the first line.
+
+        `known` has read the same battle before: what it saw of the own sets is known from the start.
+        """
+        view = self._view
+        for row, (name, details) in enumerate(team):
+            if name:
+                view.name_row(row, name)
+            view.describe(row, details)
+            if known is not None:
+                known._view.tell_set(row, view)
+        view.floats[SIDE_START[0] + c.SIDE_TEAM_SIZE] = len(team) / TEAM
+        view.count_fainted(0, 0)
+
     def write(self, rows: ObservationRows, row: int) -> None:
         """Copies the view into a row."""
         rows.write(row, self._id_bytes, self._float_bytes)
@@ -107,6 +129,21 @@ class Tracker:
     def floats(self) -> NDArray[np.float32]:
         """`float32[FLOAT_COUNT]` the view as it is now, not a copy."""
         return self._floats
+
+    @property
+    def tables(self) -> Tables:
+        """The dex of the battle's generation."""
+        return self._view.tables
+
+    @property
+    def first_items(self) -> list[int]:
+        """By row: the item it held as the battle began, 0 for none, negative where that has not shown."""
+        return self._view.first_items
+
+    @property
+    def first_abilities(self) -> list[int]:
+        """By row: the ability it had as the battle began; 0 where that has not shown."""
+        return self._view.first_abilities
 
     @property
     def unknown(self) -> Counter[str]:

@@ -21,6 +21,9 @@ from sparring.games.pokemon.tracking.tables import effect_id
 from sparring.games.pokemon.tracking.view import View
 
 _THEFTS = frozenset({"thief", "covet", "magician", "pickpocket"})
+_SWAPS = frozenset({"trick", "switcheroo"})
+SWAPPED = -2
+"""In `View.first_items`: what it began with has just gone to another, by a line that is still to come."""
 
 
 # Formes.
@@ -155,14 +158,35 @@ def on_endability(view: View, parts: list[str]) -> None:
 
 def on_item(view: View, parts: list[str]) -> None:
     """`|-item|p1a: Rex|Leftovers|[from] move: Trick`."""
-    row = view.row(parts[2])
-    view.reveal_item(row, view.tables.dex.items[parts[3]])
+    row, item = view.row(parts[2]), view.tables.dex.items[parts[3]]
     source, other = tags(parts, 4)
     effect = effect_id(source)
+    began_with = view.first_items[row]
+    if effect in _SWAPS:
+        began_with = _hand_over(view, row, item)
+    view.reveal_item(row, item)
+    if source and effect != "frisk":  # it came by it just now
+        view.first_items[row] = began_with
     if other and effect in _THEFTS:
         view.lose_item(view.row(other), view.tables.dex.items[parts[3]])
     if source.startswith("ability: "):
         reveal(view, source, view.row(other) if other and effect == "frisk" else row)
+
+
+def _hand_over(view: View, row: int, item: int) -> int:
+    """Trick gave `item` to `row`: the other of the two began with it, if nothing was known of that one's items.
+
+    Returns what `row` began with; the line about the other, which comes next, may tell.
+    """
+    pair = [view.active[place] for place in (view.mover, view.target) if place >= 0]
+    for other in pair:
+        if row in pair and other != row:
+            known = view.floats[POKEMON_START[other] + c.POKEMON_ITEM_KNOWN]
+            if view.first_items[other] == SWAPPED or (view.first_items[other] < 0 and not known):
+                view.first_items[other] = item
+    if view.first_items[row] < 0 and not view.floats[POKEMON_START[row] + c.POKEMON_ITEM_KNOWN]:
+        return SWAPPED
+    return view.first_items[row]
 
 
 def on_enditem(view: View, parts: list[str]) -> None:

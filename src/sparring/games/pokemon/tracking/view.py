@@ -79,6 +79,10 @@ class View:
         self.entries: list[dict[str, Any]] = [{}] * TEAM
         """What the last request said of each own row; empty where the lines have written over it since."""
         self.sets: list[OwnSet | None] = [None] * TEAM
+        self.first_items: list[int] = [-1] * POKEMON
+        """What each Pokémon held as the battle began, 0 for nothing; -1 while that is unknown."""
+        self.first_abilities: list[int] = [0] * POKEMON
+        """The ability each Pokémon had as the battle began; 0 while that is unknown."""
         self.turn = 0
         self.winner: str | None = None
         self.ended = False
@@ -234,6 +238,8 @@ class View:
                 self.ids[now] = self.ids[now] or ability
                 return
             self.ids[now] = ability
+        if not self.floats[POKEMON_START[row] + c.POKEMON_ABILITY_KNOWN]:
+            self.first_abilities[row] = ability
         self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ABILITY] = ability
         self.floats[POKEMON_START[row] + c.POKEMON_ABILITY_KNOWN] = 1.0
 
@@ -246,8 +252,10 @@ class View:
         """A Pokémon holds `item`."""
         if row < 0 or not item:
             return
-        self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ITEM] = item
         start = POKEMON_START[row]
+        if not self.floats[start + c.POKEMON_ITEM_KNOWN]:
+            self.first_items[row] = item
+        self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ITEM] = item
         self.floats[start + c.POKEMON_ITEM_KNOWN] = 1.0
         self.floats[start + c.POKEMON_ITEM_HELD] = 1.0
         self.floats[start + c.POKEMON_ITEM_LOST] = 0.0
@@ -260,9 +268,23 @@ class View:
         self.ids[ids + c.POKEMON_ID_LAST_ITEM] = item or self.ids[ids + c.POKEMON_ID_ITEM]
         self.ids[ids + c.POKEMON_ID_ITEM] = 0
         start = POKEMON_START[row]
+        if item and not self.floats[start + c.POKEMON_ITEM_KNOWN]:
+            self.first_items[row] = item
         self.floats[start + c.POKEMON_ITEM_KNOWN] = 1.0
         self.floats[start + c.POKEMON_ITEM_HELD] = 0.0
         self.floats[start + c.POKEMON_ITEM_LOST] = 1.0
+
+    def tell_set(self, row: int, other: "View") -> None:
+        """Tells another view of the same battle what `row` had as the battle began, as far as it has shown."""
+        start = MOVE_IDS_START[row]
+        for move in self.ids[start : start + MOVES]:
+            if move:
+                other.learn_move(row, move)
+        other.reveal_ability(row, self.first_abilities[row])
+        other.reveal_item(row, max(0, self.first_items[row]))
+        other.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE] = self.ids[
+            POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE
+        ]
 
     # Moves.
 
