@@ -100,7 +100,7 @@ class Tables:
 class OwnSet:
     """What a request says of an own Pokémon that seldom changes, in numbers."""
 
-    __slots__ = ("ability", "base_ability", "moves", "numbers", "stat_columns", "stats", "tera", "tera_type")
+    __slots__ = ("ability", "base_ability", "listed", "moves", "numbers", "stat_columns", "stats", "tera", "tera_type")
 
     def __init__(self, tables: Tables, entry: dict[str, Any]) -> None:
         self.stats: dict[str, int] = entry["stats"]
@@ -109,6 +109,7 @@ class OwnSet:
         self.tera_type: str | None = entry.get("teraType")
         self.stat_columns = array("f", [self.stats[stat] / STAT_SCALE for stat in STATS])
         self.numbers: tuple[int, ...] = tuple(tables.move(name) for name in self.moves[:MOVES])
+        self.listed = array("h", [*self.numbers, *[0] * (MOVES - len(self.numbers))])
         self.ability: int = tables.dex.abilities[self.base_ability]
         self.tera: int = tables.dex.types[self.tera_type] if self.tera_type is not None else 0
 
