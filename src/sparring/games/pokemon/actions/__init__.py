@@ -5,9 +5,10 @@ offer; `mask` the compiled loop behind it; `orders` what the order to one Pokém
 preview; `fits` which actions an order in words, or what a log shows, may have been.
 """
 
-from sparring.games.pokemon.actions.fits import Names, Shown, fits_shown, fits_text
+from sparring.games.pokemon.actions.fits import Names, fits_text
 from sparring.games.pokemon.actions.gimmicks import GIMMICKS, gimmicks_of
 from sparring.games.pokemon.actions.orders import Orders
+from sparring.games.pokemon.actions.shown import Shown, fits_shown
 from sparring.games.pokemon.actions.space import ActionSpace, action_space
 
 __all__ = [

@@ -1,11 +1,6 @@
-"""Which actions an order may have been: the way back from words, or from what a log shows, to action numbers.
+"""Which actions a choice in Showdown's words may be: the way back from words to action numbers."""
 
-Both questions are answered with `bool[actions]`: those that are legal under the offer and consistent with what was
-said or seen. A log seldom shows everything (who was aimed at when a move was redirected, what a Pokémon that fainted
-first was told), and what it does not show excludes nothing.
-"""
-
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -13,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.games.pokemon.actions.gimmicks import GIMMICKS
-from sparring.games.pokemon.actions.offer import AIM_NONE, KIND, LOCKED, PLACE_AT, POSITION, PREVIEW, SIZE, named
+from sparring.games.pokemon.actions.offer import KIND, LOCKED, PLACE_AT, POSITION, PREVIEW, SIZE
 from sparring.games.pokemon.actions.powered import is_powered, shows_as
 from sparring.games.pokemon.actions.space import ActionSpace
 from sparring.games.pokemon.columns import MOVES, TEAM
@@ -42,20 +37,6 @@ class Names:
     """By own place: the ids of the moves that the Pokémon there has now, as action numbers count them."""
 
 
-@dataclass(frozen=True)
-class Shown:
-    """What a log shows of the order to one place, None for what it does not show."""
-
-    move: str | None = None
-    """The name or id of the move that was used, by its own name or as a max move or Z-move."""
-    target: int | None = None
-    """Index into `orders.TARGETS`; it says nothing about moves that are chosen without a target."""
-    gimmick: str | None = None
-    """One of `GIMMICKS` if it was used with this order, "" if none was."""
-    switch: int | None = None
-    """The team slot that came in."""
-
-
 def fits_text(space: ActionSpace, offer: bytes | bytearray, text: str, names: Names) -> NDArray[np.bool_]:
     """Actions that a choice in Showdown's words may mean: `move surf 1`, `switch Mew, pass`, `/team 3142`, `default`...
 
@@ -79,25 +60,6 @@ def fits_text(space: ActionSpace, offer: bytes | bytearray, text: str, names: Na
     if len(parts) != space.active:
         return np.zeros_like(legal)
     return legal & _joint(space, [_order(space, offer, place, part, names) for place, part in enumerate(parts)])
-
-
-def fits_shown(
-    space: ActionSpace,
-    offer: bytes | bytearray,
-    shown: Sequence[Shown],
-    names: Names,
-    *,
-    brought: Collection[int] = (),
-) -> NDArray[np.bool_]:
-    """Actions that may have led to what a log shows of each place, `shown: [active]`.
-
-    In team preview, `Shown.switch` are the leads, and `brought` the team slots that are known to have come along.
-    """
-    legal = _legal(space, offer)
-    if offer[KIND] == PREVIEW:
-        leads = {one.switch for one in shown if one.switch is not None}
-        return _previewed(space, legal, leads, set(brought))
-    return legal & _joint(space, [_shown(space, offer, place, one, names) for place, one in enumerate(shown)])
 
 
 def _legal(space: ActionSpace, offer: bytes | bytearray) -> NDArray[np.bool_]:
@@ -148,25 +110,6 @@ def _order(space: ActionSpace, offer: bytes | bytearray, place: int, text: str, 
     return fits & (orders.target == target) if space.active > 1 else fits
 
 
-def _shown(space: ActionSpace, offer: bytes | bytearray, place: int, shown: Shown, names: Names) -> NDArray[np.bool_]:
-    """`bool[orders]` what may have been ordered at one place."""
-    orders = space.orders
-    fits = np.ones(orders.count, np.bool_)
-    if shown.switch is not None:
-        fits &= orders.switch == shown.switch
-    if shown.move is not None:
-        fits &= _moves(space, offer, place, shown.move, names)
-    if shown.gimmick is not None:
-        fits &= _gimmick(space, shown.gimmick)
-    if shown.target is not None and space.active > 1:
-        # In the format's blocks: which moves are chosen without a target.
-        aims = named(offer)["place"]["aims"][0, place]
-        block = np.array([0, *(1 + GIMMICKS.index(gimmick) for gimmick in space.gimmicks)])[orders.gimmick]
-        untargeted = aims[block, orders.move] == AIM_NONE
-        fits &= (orders.move < 0) | untargeted | (orders.target == shown.target)
-    return fits
-
-
 def _moves(space: ActionSpace, offer: bytes | bytearray, place: int, name: str, names: Names) -> NDArray[np.bool_]:
     """`bool[orders]` moves that may go by `name`, which is a number from 1, a name or an id."""
     listed, id = names.moves[place][:MOVES], to_id(name)
@@ -197,16 +140,4 @@ def _team(space: ActionSpace, offer: bytes | bytearray, text: str) -> NDArray[np
         action = space.preview_action([int(digit) - 1 for digit in digits], offer[SIZE])
         if action is not None:
             fits[action] = True
-    return fits
-
-
-def _previewed(space: ActionSpace, legal: NDArray[np.bool_], leads: set[int], brought: set[int]) -> NDArray[np.bool_]:
-    """`bool[actions]` legal preview actions with these leads in front and those brought along."""
-    fits = np.zeros_like(legal)
-    for action in np.flatnonzero(legal).tolist():
-        if space.preview is not None:
-            pick = space.preview.picks[action - space.joint]
-            fits[action] = leads <= set(pick[: space.active]) and brought <= set(pick)
-        else:
-            fits[action] = leads <= {int(space.orders.switch[order]) for order in space.orders_of(action)}
     return fits

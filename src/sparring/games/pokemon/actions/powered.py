@@ -52,6 +52,16 @@ def shows_as(dex: Dex, move: str, shown: str) -> bool:
     return False
 
 
+def crystal_of(dex: Dex, shown: str) -> str:
+    """The id of the crystal that makes the Z-move which a log calls `shown`; "" if there is none."""
+    id = to_id(shown)
+    own = dex.raw["moves"].get(id) or dex.raw["moves"].get(id.removeprefix("z"), {})
+    if own.get("isZ"):
+        return str(own["isZ"])
+    items = dex.raw["items"].items()
+    return next((item for item, facts in items if "type" in own and facts.get("zMoveType") == own["type"]), "")
+
+
 def is_powered(dex: Dex, shown: str) -> bool:
     """Whether `shown` is the id of a max move or a Z-move."""
     move = dex.raw["moves"].get(shown, {})

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
-from sparring.games.pokemon.actions import ActionSpace, action_space
-from sparring.games.pokemon.actions.fits import Names, Shown, fits_shown
-from sparring.games.pokemon.actions.powered import crystal_of
+from sparring.games.pokemon.actions import ActionSpace, Names, Shown, action_space, fits_shown
 from sparring.games.pokemon.actions.offer import CALLED, FORCED, PREVIEW, TURN, flat
+from sparring.games.pokemon.actions.powered import crystal_of
 from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
 from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.observation import ObservationRows
@@ -79,12 +78,10 @@ def _read_side(
     asked = _asked(kinds, number, rows, tracker, timeline)
     offers = write_offers(rows, asked, format.generation, space.gimmicks)
     legal = space.mask(flat(offers))
-    consistent = np.empty_like(legal)
-    for row, decision in enumerate(kinds):
-        consistent[row] = _consistent(decision, number, offers[row : row + 1], rows, row, tracker, team, space)
-        if not consistent[row].any():
-            odd[f"no action fits a {decision.kind.name.lower()}"] += 1
-            consistent[row] = legal[row]
+    consistent = _consistent(kinds, number, flat(offers), legal, rows, tracker, team, space)
+    for row in np.flatnonzero(~consistent.any(axis=1)).tolist():
+        odd[f"no action fits a {kinds[row].kind.name.lower()}"] += 1
+        consistent[row] = legal[row]
     return SideOfBattle(rows, legal, consistent, np.array([at for at, _ in decisions], np.int32))
 
 
@@ -150,31 +147,34 @@ def _nobody_is_left(decision: Decision, number: int, rows: dict[str, Array], row
 
 
 def _consistent(
-    decision: Decision,
+    decisions: Sequence[Decision],
     number: int,
-    offer: NDArray[np.void],
+    offers: NDArray[np.uint8],
+    legal: NDArray[np.bool_],
     rows: dict[str, Array],
-    row: int,
     tracker: Tracker,
     team: Sequence[Member],
     space: ActionSpace,
 ) -> NDArray[np.bool_]:
-    """`bool[actions]` what may have been chosen at one decision."""
-    deeds = decision.deeds[number] or []
-    dex = tracker.tables.dex
-    moves = [[dex.moves.ids[move] for move in listed] for listed in rows["active_move_ids"][row, :SLOTS].tolist()]
-    names = Names(dex, tracker.names[:TEAM], moves)
-    own = rows["pokemon"][row, :TEAM]
-    hiding = [
-        member.slot
-        for member in team
-        if dex.abilities["illusion"] in dex.species_abilities[tracker.tables.details(member.details)[0]]
-        and not own[member.slot, c.POKEMON_ACTIVE]
-        and not own[member.slot, c.POKEMON_FAINTED]
-    ]
-    shown = [_shown(deed, number, place, hiding) for place, deed in enumerate(deeds[: space.active])]
+    """`bool[r, actions]` what may have been chosen at each decision."""
+    dex, fits = tracker.tables.dex, np.empty_like(legal)
+    listed = rows["active_move_ids"][:, : space.active].tolist()
+    illusion = dex.abilities["illusion"]
+    hiders = [member.slot for member in team if illusion and _may_have(tracker, member, illusion)]
     brought = [member.slot for member in team if member.brought]
-    return fits_shown(space, offer.tobytes(), shown, names, brought=brought)
+    for row, decision in enumerate(decisions):
+        own = rows["pokemon"][row, :TEAM]
+        hiding = [slot for slot in hiders if not own[slot, c.POKEMON_ACTIVE] and not own[slot, c.POKEMON_FAINTED]]
+        names = Names(dex, (), [[dex.moves.ids[move] for move in moves] for moves in listed[row]])
+        deeds = (decision.deeds[number] or [])[: space.active]
+        shown = [_shown(deed, number, place, hiding) for place, deed in enumerate(deeds)]
+        fits[row] = fits_shown(space, offers[row].tobytes(), legal[row], shown, names, brought=brought)
+    return fits
+
+
+def _may_have(tracker: Tracker, member: Member, ability: int) -> bool:
+    species = tracker.tables.details(member.details)[0]
+    return ability in tracker.tables.dex.species_abilities[species]
 
 
 def _shown(deed: Deed | None, number: int, place: int, hiding: Sequence[int]) -> Shown:
@@ -195,7 +195,7 @@ def _shown(deed: Deed | None, number: int, place: int, hiding: Sequence[int]) ->
         own = deed.target[:2] == f"p{number + 1}"
         at = "ab".index(deed.target[2])
         target = (0 if at == place else 3) if own else 1 + at
-    return Shown(order="move", move=deed.move or None, target=target, gimmick=deed.gimmick or ("" if deed.move else None))
+    return Shown(order="move", move=deed.move, target=target, gimmick=deed.gimmick or ("" if deed.move else None))
 
 
 def _tell_crystals(decisions: Sequence[Decision], number: int, tracker: Tracker) -> None:
