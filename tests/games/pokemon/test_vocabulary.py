@@ -197,8 +197,8 @@ def test_episodes_of_another_vocabulary_are_renumbered_and_what_is_gone_is_unkno
         for name, column in episodes.steps.columns().items():
             np.testing.assert_array_equal(part.steps.columns()[name], column, err_msg=name)
     assert said == [
-        f"{tmp_path}: episodes of another vocabulary, renumbered by name (moves: {len(now.names['moves'])} kept, 10 gone "
-        f"(metronomaa, metronomab, metronomac, ...); items: {len(now.names['items'])} kept, 1 gone (airmail))",
+        f"{tmp_path}: episodes of another vocabulary, renumbered by name (moves: {len(now.names['moves'])} kept, "
+        f"10 gone (metronomaa, metronomab, metronomac, ...); items: {len(now.names['items'])} kept, 1 gone (airmail))",
         f"{tmp_path}: {2 * np.count_nonzero(gone == 0):,} numbers of names that are gone have become 0, unknown",
     ]
     with pytest.raises(InputError, match="of another vocabulary"):
