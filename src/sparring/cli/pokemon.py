@@ -77,7 +77,7 @@ def ladder(
         seed=seed,
     )
     style = Style(temperature=temperature, device=device, threads=threads, key=key)
-    player = seating.player(matches=plan.parallel, seed=seed, style=style)
+    player = seating.player(matches=plan.parallel, seed=seed, style=style, say=say)
     about = {"username": username, "model": model, "format": settings.format, "servers": server, "how": plan.wish.how}
     with Interrupts() as interrupts, ProgressLine("ladder", total=matches) as bar:
         summary, lost = run_ladder(

@@ -128,7 +128,7 @@ class Entrant:
         if self.server is not None:
             with announced(f"waiting for the policy server at {self.server}", say):
                 return self._remote(spec, matches, seed, style)
-        network = self.network(spec)
+        network = self.network(spec, say)
         if network is None:
             return built_in(game, spec, self.name, seed=seed)
         policy, version = network
@@ -157,12 +157,13 @@ class Entrant:
             keep_policy=style.selfplay is not None,
         )
 
-    def network(self, spec: GameSpec) -> tuple[nn.Module, int] | None:
+    def network(self, spec: GameSpec, say: Callable[[str], None] = lambda text: None) -> tuple[nn.Module, int] | None:
         """The policy and its version, or None if there is none here; raises `InputError` if it cannot play `spec`."""
         if self.checkpoint is None:
             return None if self.factory is None else (self.factory(spec), 0)
         try:
-            return self.checkpoint.policy(spec, self.factory), self.checkpoint.version
+            policy = self.checkpoint.policy(spec, self.factory, say=lambda text: say(f"{self.name}: {text}"))
+            return policy, self.checkpoint.version
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from error
 

@@ -2,7 +2,8 @@
 
 Each shard is one Arrow IPC file with a row per episode; what happened in an episode is in list columns, so any
 Arrow reader can open it. The game's spec and the counts are in the schema's metadata, the players' names and
-the versions of their weights in columns. A shard is written whole or not at all, and holds whole matches.
+the versions of their weights in columns. A shard is written whole or not at all, and holds whole matches. Where the
+game numbers named things, the spec has its vocabulary: `read_episodes` gives the numbers of what is installed here.
 
 A shard carries its own checksum, in the schema's metadata. It is verified before Arrow sees a byte of the file, and
 what Arrow then finds is validated in full, so that a damaged shard is one `InputError` and never wrong data.
@@ -13,7 +14,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -24,6 +25,7 @@ import pyarrow as pa
 
 from sparring.core import Array, Episodes, GameSpec, Headers, InputError, Steps
 from sparring.core.files import cannot_write, lock_folder, sweep, write_file
+from sparring.core.versions import present_vocabulary, stored_spec
 
 FORMAT = 3
 SUFFIX = ".arrow"
@@ -75,7 +77,10 @@ class EpisodeStore:
             for info in infos:
                 if info.spec != spec:
                     was, now = dict(info.spec.settings), dict(spec.settings)
-                    raise InputError(f"{path} holds episodes of {info.spec.game} {was}, not of {spec.game} {now}")
+                    other = "" if info.spec.vocabulary == spec.vocabulary else ", and of another vocabulary"
+                    raise InputError(
+                        f"{path} holds episodes of {info.spec.game} {was}, not of {spec.game} {now}{other}"
+                    )
         except OSError as error:
             self.close()
             raise cannot_write(path, error) from error
@@ -120,19 +125,38 @@ class EpisodeStore:
             yield read_shard(shard)
 
 
-def read_episodes(path: Path | str, *, game: str | None = None) -> Iterator[Episodes]:
+def read_episodes(
+    path: Path | str, *, game: str | None = None, say: Callable[[str], None] = print
+) -> Iterator[Episodes]:
     """The episodes of each shard in the store at `path`, in the order they were written.
 
-    Raises `InputError` if there are none, or if they are not of `game`.
+    Numbers of named things are those of the game as it is installed here, or as they were written if it is not: the
+    vocabulary in the spec says which. `say` is told if they were others. Raises `InputError` if there are no episodes,
+    or if they are not of `game`.
     """
     found = shards(Path(path))
     if not found:
         raise InputError(f"{path}: no episodes here")
+    told: list[str] = []
+    lost = 0
     for shard in found:
         episodes = read_shard(shard)
         if game is not None and episodes.spec.game != game:
             raise InputError(f"{shard}: episodes of {episodes.spec.game}, not of {game}")
+        was, now = episodes.spec.vocabulary, present_vocabulary(episodes.spec.game)
+        if was is not None and now is not None and was.names != now.names:
+            if (difference := was.difference(now)) not in told:
+                told.append(difference)
+                say(f"{path}: episodes of another vocabulary, renumbered by name ({difference})")
+            try:
+                observation, gone = was.renumber(episodes.steps.observation, now)
+            except InputError as error:
+                raise InputError(f"{shard}: {error}") from error
+            steps = replace(episodes.steps, observation=observation)
+            episodes, lost = replace(episodes, spec=replace(episodes.spec, vocabulary=now), steps=steps), lost + gone
         yield episodes
+    if lost:
+        say(f"{path}: {lost:,} numbers of names that are gone have become 0, unknown")
 
 
 def shards(path: Path) -> list[Path]:
@@ -245,7 +269,7 @@ def _info(schema: Any, path: Path) -> ShardInfo:
 
 def _spec(data: Mapping[str, Any], path: Path) -> GameSpec:
     try:
-        return GameSpec.from_json(data)
+        return stored_spec(data)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 

@@ -68,7 +68,7 @@ def train(
         play.start()  # before the folder is made: settings may still prove unusable
         resumed = folder.open(config)
         if resumed is not None:
-            restore(resumed, play, ratings)
+            restore(resumed, play, ratings, run=folder.path)
             say(f"resuming {folder.path} at update {play.update}, {play.decisions:,} decisions")
         with (
             closing(Metrics(folder.path, resumed_at=play.update)) as metrics,

@@ -18,6 +18,7 @@ from sparring.core.cache import cache_folder
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.actions.offer import WIDTH, named
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
+from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import Format, find_format
 from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
 from sparring.games.pokemon.records import save_replay, save_text, with_names
@@ -26,6 +27,7 @@ from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.simulator import SEAT_NAMES, Asked, Ended, Failed, Refused, Simulator
 from sparring.games.pokemon.teams import team_source
 from sparring.games.pokemon.tracker import Tracker
+from sparring.games.pokemon.vocabulary import dex_vocabulary
 
 AskListener = Callable[[int, int, bool, str, dict[str, Any]], None]
 """Told of every row: match, seat, whether it is the seat's first, new protocol lines, and the request."""
@@ -45,6 +47,7 @@ def pokemon_spec(settings: PokemonSettings) -> GameSpec:
         seats=SEATS,
         actions=action_space(format).actions,
         observation={**RAW_FIELDS, **(DAMAGE_FIELDS if settings.observation == "full" else {})},
+        vocabulary=dex_vocabulary(load_dex(format.generation)),
     )
 
 

@@ -33,7 +33,7 @@ from sparring.games.pokemon.dex import Dex
 from sparring.games.pokemon.net.tables import DexTables
 from sparring.games.pokemon.net.tokens import AttentionLayer, Tokens
 from sparring.games.pokemon.settings import Size
-from sparring.policy import mlp
+from sparring.policy import NamedEmbedding, mlp
 
 _NAME_WIDTH = 24
 _SMALL_WIDTH = 12
@@ -65,12 +65,12 @@ class PokemonEncoder(nn.Module):
         self.tokens = Tokens(active)
         self.tables = DexTables(dex)
         self.full = full
-        self.species = nn.Embedding(len(dex.species), _NAME_WIDTH)
-        self.ability = nn.Embedding(len(dex.abilities), _SMALL_WIDTH)
-        self.item = nn.Embedding(len(dex.items), _SMALL_WIDTH)
-        self.kinds = nn.Embedding(len(dex.types), _SMALL_WIDTH)
+        self.species = NamedEmbedding("species", len(dex.species), _NAME_WIDTH)
+        self.ability = NamedEmbedding("abilities", len(dex.abilities), _SMALL_WIDTH)
+        self.item = NamedEmbedding("items", len(dex.items), _SMALL_WIDTH)
+        self.kinds = NamedEmbedding("types", len(dex.types), _SMALL_WIDTH)
         self.status = nn.Embedding(7, _SMALL_WIDTH)
-        self.move_name = nn.Embedding(len(dex.moves), _NAME_WIDTH)
+        self.move_name = NamedEmbedding("moves", len(dex.moves), _NAME_WIDTH)
         for table in (self.species, self.ability, self.item, self.kinds, self.status, self.move_name):
             nn.init.normal_(table.weight, std=0.1)
         against = _MATCHUP * active
