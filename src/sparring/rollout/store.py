@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sparring.core import Array, Episodes, GameSpec, Headers, InputError, Steps
 from sparring.core.files import cannot_write, lock_folder, sweep, write_file
@@ -39,6 +40,8 @@ _HEADERS = {
     "last_value": pa.float32(),
 }
 """Stored as they are; lengths are in the list columns, players are stored by name."""
+_FACTS = {"rating": pa.float32(), "played_at": pa.int64()}
+"""Headers that matches of people have."""
 _CHECKSUM = b"sparring.checksum"
 _SEAL = re.compile(rb"sparring-shard-sha256=([0-9a-f]{64})")
 _BLANK = b"sparring-shard-sha256=" + b"0" * 64
@@ -56,6 +59,20 @@ class ShardInfo:
     rows: int
     about: Mapping[str, Any]
     """Free facts: how these matches were played."""
+
+
+@dataclass(frozen=True)
+class ShardSize:
+    """How much a shard holds."""
+
+    matches: int
+    episodes: int
+    rows: int
+
+
+def size_of(episodes: Episodes) -> ShardSize:
+    """How much a shard of `episodes` holds."""
+    return ShardSize(len(np.unique(episodes.headers.serial)), len(episodes), episodes.rows)
 
 
 class EpisodeStore:
@@ -106,16 +123,20 @@ class EpisodeStore:
 
     def append(self, episodes: Episodes) -> Path:
         """Writes `episodes` as the next shard; their matches are numbered on from those on disk."""
-        if self._lock is None:
-            raise ValueError(f"{self.path}: this store has been closed")
         _, numbered = np.unique(episodes.headers.serial, return_inverse=True)
-        path = self.path / f"{self._next:08d}{SUFFIX}"
         serial = self.matches + numbered.astype(np.int64).reshape(-1)
         renumbered = replace(episodes, headers=replace(episodes.headers, serial=serial))
-        write_file(path, shard_bytes(renumbered, about=self._about))
+        return self.add(shard_bytes(renumbered, about=self._about), size_of(episodes))
+
+    def add(self, content: bytes, episodes: ShardSize) -> Path:
+        """Writes what `shard_bytes` made elsewhere as the next shard; its serial numbers must be nobody else's here."""
+        if self._lock is None:
+            raise ValueError(f"{self.path}: this store has been closed")
+        path = self.path / f"{self._next:08d}{SUFFIX}"
+        write_file(path, content)
         self._next += 1
-        self.matches += int(numbered.max()) + 1
-        self.episodes += len(episodes)
+        self.matches += episodes.matches
+        self.episodes += episodes.episodes
         self.rows += episodes.rows
         return path
 
@@ -164,6 +185,16 @@ def shards(path: Path) -> list[Path]:
     return sorted(shard for shard in path.glob(f"*{SUFFIX}") if shard.stem.isdecimal())
 
 
+def shard_serials(path: Path) -> NDArray[np.int64]:
+    """`int64[n]` the serial numbers of the matches in the shard at `path`; raises `InputError` if it is damaged."""
+    _, file = _open(path)
+    try:
+        batches = [file.get_batch(number).column("serial") for number in range(file.num_record_batches)]
+        return np.unique(np.concatenate([_plain(column, pa.int64()).to_numpy() for column in batches]))
+    except _ARROW_FAILS as error:
+        raise InputError(f"{path}: damaged episode file ({_line(error)})") from error
+
+
 def shard_info(path: Path) -> ShardInfo:
     """What the shard at `path` says it holds; raises `InputError` if it is damaged."""
     return _open(path)[0]
@@ -206,9 +237,10 @@ def read_shard(path: Path) -> Episodes:
         if table.num_rows != info.episodes or table.num_rows == 0:
             raise ValueError(f"{table.num_rows} episodes where {info.episodes} were written")
         columns = {name: table[name].chunk(0) for name in table.column_names}
-        like = Steps.none(spec, policy="policy" in columns).columns()
+        like = Steps.none(spec, policy="policy" in columns, consistent="consistent" in columns).columns()
         number = {name: index for index, name in enumerate(info.players)}
-        headers = {name: _plain(columns[name], kind).to_numpy(zero_copy_only=False) for name, kind in _HEADERS.items()}
+        kinds = {**_HEADERS, **{name: kind for name, kind in _FACTS.items() if name in columns}}
+        headers = {name: _plain(columns[name], kind).to_numpy(zero_copy_only=False) for name, kind in kinds.items()}
         names = _plain(columns["player"], pa.string()).to_pylist()
         headers["player"] = np.array([number[name] for name in names], np.int32)
         lengths = np.diff(_offsets(columns["action"], info.rows))
@@ -230,12 +262,21 @@ _ARROW_FAILS = (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryE
 """What Arrow and numpy raise for data that is not what it should be."""
 
 
+def spec_of(content: bytes) -> GameSpec:
+    """The game spec in what `shard_bytes` made."""
+    return _parse(content, Path("a shard"))[0].spec
+
+
 def _open(path: Path) -> tuple[ShardInfo, Any]:
     """What the metadata of a shard says, and Arrow's reader of it; the file is read whole and its checksum verified."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
+    return _parse(content, path)
+
+
+def _parse(content: bytes, path: Path) -> tuple[ShardInfo, Any]:
     if not content.startswith(b"ARROW1"):
         raise InputError(f"{path}: not an Arrow file")
     sealed = set(_SEAL.findall(content))
@@ -279,9 +320,11 @@ def _check(episodes: Episodes, info: ShardInfo) -> None:
     headers, action = episodes.headers, episodes.steps.action
     if len(np.unique(headers.serial)) != info.matches:
         raise ValueError(f"other than the {info.matches} matches that were written")
-    for name, numbers, limit in (("seat", headers.seat, info.spec.seats), ("action", action, info.spec.actions)):
-        if numbers.min() < 0 or numbers.max() >= limit:
-            raise ValueError(f"{name}: not all within 0..{limit - 1}")
+    least = 0 if episodes.steps.consistent is None else -1
+    limits = (("seat", headers.seat, 0, info.spec.seats), ("action", action, least, info.spec.actions))
+    for name, numbers, first, limit in limits:
+        if numbers.min() < first or numbers.max() >= limit:
+            raise ValueError(f"{name}: not all within {first}..{limit - 1}")
 
 
 def _line(error: BaseException) -> str:

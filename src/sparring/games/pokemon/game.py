@@ -3,7 +3,7 @@
 What takes long to import (kernels, torch) is imported where it is used, so that games can be listed at once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from sparring.core.lazy import lazy_call
 from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
 
 if TYPE_CHECKING:
+    from sparring.core.replays import Filters, Reading, Replay, Replays
     from sparring.games.pokemon.arena import PokemonArena
 
 _PLAYERS = "sparring.games.pokemon.players"
@@ -79,6 +80,18 @@ class PokemonGame:
         from sparring.games.pokemon.vocabulary import first_vocabulary
 
         return first_vocabulary()
+
+    def find_replays(self, inputs: Sequence[Path]) -> "Replays":
+        """See `sparring.core.replays.Replayed`."""
+        from sparring.games.pokemon.replays.sources import ReplayFiles
+
+        return ReplayFiles(inputs)
+
+    def read_replays(self, replays: "Sequence[Replay]", filters: "Filters", options: Mapping[str, str]) -> "Reading":
+        """See `sparring.core.replays.Replayed`."""
+        from sparring.games.pokemon.replays.episodes import read_replays
+
+        return read_replays(replays, filters, options)
 
     def model(self, spec: GameSpec) -> None:
         """Showdown offers no batched forward model."""

@@ -95,9 +95,7 @@ def _kinds(space: ActionSpace) -> _Kinds:
     return _Kinds(space)
 
 
-def _order(
-    kinds: _Kinds, offer: bytes | bytearray, place: int, shown: Shown, names: Names
-) -> NDArray[np.bool_]:
+def _order(kinds: _Kinds, offer: bytes | bytearray, place: int, shown: Shown, names: Names) -> NDArray[np.bool_]:
     """`bool[orders]` what may have been ordered at one place."""
     fits = kinds.by_order[shown.order]
     if shown.switch:

@@ -58,7 +58,9 @@ class Asked:
     """Pokémon in the team."""
 
 
-def write_offers(rows: Mapping[str, Array], asked: Asked, generation: int, gimmicks: tuple[str, ...]) -> NDArray[np.void]:
+def write_offers(
+    rows: Mapping[str, Array], asked: Asked, generation: int, gimmicks: tuple[str, ...]
+) -> NDArray[np.void]:
     """`OFFER[r]` for rows of the raw observation whose own team has been filled in.
 
     What a request would have told is written into the rows too: who must leave, is trapped, or may use a gimmick.

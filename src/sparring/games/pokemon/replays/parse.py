@@ -7,17 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core.replays import Rejected
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.actions import ActionSpace, Names, Shown, action_space, fits_shown
 from sparring.games.pokemon.actions.offer import CALLED, FORCED, PREVIEW, TURN, flat
 from sparring.games.pokemon.actions.powered import crystal_of
-from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
+from sparring.games.pokemon.columns import SLOTS, TEAM
 from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.replays.known import fill_own_team, mark_absent
 from sparring.games.pokemon.replays.offers import Asked, write_offers
-from sparring.games.pokemon.replays.replay import Reason, Rejected
+from sparring.games.pokemon.replays.reasons import Reason
 from sparring.games.pokemon.replays.timeline import Decision, Deed, Did, Kind, Member, Timeline, read_timeline
 from sparring.games.pokemon.tracker import Tracker
 from sparring.games.pokemon.tracking.tables import load_tables
@@ -38,8 +39,18 @@ class SideOfBattle:
     """`int32[r]` number of the decision in the battle; both sides' rows with one number were chosen at once."""
 
 
-def parse_battle(log: str, format: Format) -> tuple[Timeline, list[SideOfBattle], Counter[str]]:
-    """Both sides of a battle, and what was odd about it; raises `Rejected`."""
+@dataclass(frozen=True)
+class ParsedBattle:
+    """A battle as both players lived it."""
+
+    timeline: Timeline
+    sides: list[SideOfBattle]
+    odd: Counter[str]
+    """Lines that nobody here knows, and decisions that no action fits."""
+
+
+def parse_battle(log: str, format: Format) -> ParsedBattle:
+    """Both sides of a battle; raises `Rejected`."""
     tables = load_tables(format.generation)
     lines = [line.split("|") for line in log.split("\n")]
     timeline = read_timeline(lines, tables)
@@ -50,7 +61,7 @@ def parse_battle(log: str, format: Format) -> tuple[Timeline, list[SideOfBattle]
     space = action_space(format)
     odd: Counter[str] = Counter()
     sides = [_read_side(number, lines, timeline, format, space, odd) for number in range(2)]
-    return timeline, sides, odd
+    return ParsedBattle(timeline, sides, odd)
 
 
 def _read_side(

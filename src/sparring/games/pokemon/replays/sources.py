@@ -12,7 +12,7 @@ public data sets: `log` or `text` holds the battle, as one string or a list of l
 import html
 import re
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ import msgspec
 import pyarrow as pa
 
 from sparring.core import InputError
+from sparring.core.replays import Rejected, Replay
 from sparring.games.pokemon.formats import to_id
-from sparring.games.pokemon.replays.replay import Reason, Rejected, Replay
+from sparring.games.pokemon.replays.reasons import Reason
 
 MOST_BYTES = 8 << 20
 """Of one battle; a long one has a tenth of that."""
@@ -34,8 +35,25 @@ _NUMBER = re.compile(r"\d+")
 _MISSING = "MISSING"
 
 
-def replay_files(inputs: Sequence[Path]) -> list[Path]:
-    """The files of replays among `inputs`, those in folders (and folders inside) sorted by name."""
+class ReplayFiles:
+    """The replays in files and in folders (and folders inside), sorted by name; see `sparring.core.replays.Replays`."""
+
+    def __init__(self, inputs: Sequence[Path]) -> None:
+        self.files = _files(inputs)
+        self.share = 0.0
+        self._sizes = [file.stat().st_size for file in self.files]
+
+    def __iter__(self) -> Iterator[Replay | Rejected]:
+        total, done = max(1, sum(self._sizes)), 0
+        for file, size in zip(self.files, self._sizes, strict=True):
+            with suppress(OSError), pa.OSFile(str(file)) as source:
+                for replay in read_replays(file, source):
+                    self.share = (done + min(size, source.tell())) / total
+                    yield replay
+            done += size
+
+
+def _files(inputs: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for path in inputs:
         if path.is_dir():
@@ -45,19 +63,21 @@ def replay_files(inputs: Sequence[Path]) -> list[Path]:
         else:
             raise InputError(f"{path}: no such file or folder")
     if not found:
-        raise InputError(f"{', '.join(map(str, inputs))}: no replays here; allowed: {', '.join(_KINDS)}, also .zst, .gz")
+        raise InputError(
+            f"{', '.join(map(str, inputs))}: no replays here; allowed: {', '.join(_KINDS)}, each also .zst or .gz"
+        )
     return found
 
 
-def read_replays(path: Path) -> Iterator[Replay | Rejected]:
-    """The replays of one file, in order; what cannot be read comes as the reason why."""
+def read_replays(path: Path, source: Any) -> Iterator[Replay | Rejected]:
+    """The replays of one file, which `source` reads, in order; what cannot be read comes as the reason why."""
     kind, packing = _kind(path)
     try:
+        stream = pa.CompressedInputStream(source, packing) if packing else source
         if kind == ".jsonl":
-            yield from _read_lines(path, packing)
+            yield from _read_lines(path, stream)
             return
-        with pa.input_stream(str(path), compression=packing) as stream:
-            content = stream.read(MOST_FILE_BYTES + 1)
+        content = stream.read(MOST_FILE_BYTES + 1)
         if len(content) > MOST_FILE_BYTES:
             raise Rejected(Reason.TOO_LONG, f"{path}: over {MOST_FILE_BYTES >> 20} MB")
         if kind == ".json":
@@ -80,22 +100,21 @@ def _kind(path: Path) -> tuple[str, str | None]:
     return name.suffix.lower(), packing
 
 
-def _read_lines(path: Path, packing: str | None) -> Iterator[Replay | Rejected]:
+def _read_lines(path: Path, stream: Any) -> Iterator[Replay | Rejected]:
     """A file with a JSON object a line, of which only one line at a time is in memory."""
     rest, number = b"", 0
     skipping = False
-    with pa.input_stream(str(path), compression=packing) as stream:
-        while chunk := stream.read(1 << 20):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                number += 1
-                if not skipping:
-                    yield from _read_line(line, f"{path}:{number}")
-                skipping = False
-            if len(rest) > MOST_BYTES:
-                if not skipping:
-                    yield Rejected(Reason.TOO_LONG, f"{path}:{number + 1}: a line over {MOST_BYTES >> 20} MB")
-                rest, skipping = b"", True
+    while chunk := stream.read(1 << 20):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            number += 1
+            if not skipping:
+                yield from _read_line(line, f"{path}:{number}")
+            skipping = False
+        if len(rest) > MOST_BYTES:
+            if not skipping:
+                yield Rejected(Reason.TOO_LONG, f"{path}:{number + 1}: a line over {MOST_BYTES >> 20} MB")
+            rest, skipping = b"", True
     if rest and not skipping:
         yield from _read_line(rest, f"{path}:{number + 1}")
 
@@ -114,7 +133,10 @@ def _read_json(content: bytes, path: Path) -> Iterator[Replay | Rejected]:
     data = _decode(content, str(path))
     many: list[tuple[str, Any]]
     if isinstance(data, dict) and not data.keys() & {"log", "text"}:
-        many = [(id, {"id": id, "uploadtime": one[0], "log": one[1]} if _is_pair(one) else one) for id, one in data.items()]
+        many = [
+            (id, {"id": id, "uploadtime": one[0], "log": one[1]} if isinstance(one, list) and len(one) == 2 else one)
+            for id, one in data.items()
+        ]
     elif isinstance(data, list):
         many = [(str(number), one) for number, one in enumerate(data)]
     else:
@@ -122,13 +144,9 @@ def _read_json(content: bytes, path: Path) -> Iterator[Replay | Rejected]:
     for name, one in many:
         where = f"{path}: {name}" if name else str(path)
         try:
-            yield read_record(one, where, default_id=path.name.split(".")[0] if not name else name)
+            yield read_record(one, where, default_id=name or path.name.split(".")[0])
         except Rejected as rejected:
             yield rejected
-
-
-def _is_pair(one: object) -> bool:
-    return isinstance(one, list) and len(one) == 2
 
 
 def read_record(data: object, where: str, *, default_id: str = "") -> Replay:
@@ -145,7 +163,7 @@ def read_record(data: object, where: str, *, default_id: str = "") -> Replay:
         log=log,
         format=to_id(str(_given(data, "formatid", "format", "gamemode") or ""))[:100],
         rating=_rating(_given(data, "rating", "elo")),
-        uploaded=_seconds(_given(data, "uploadtime")),
+        played_at=_seconds(_given(data, "uploadtime")),
     )
     return _checked(replay, where)
 
@@ -195,13 +213,11 @@ def _page_log(page: str, path: Path) -> str:
 
 
 def _checked(replay: Replay, where: str) -> Replay:
-    """A replay whose log can be one; without an id of its own its content is its id."""
+    """A replay whose log can be one."""
     if len(replay.log) > MOST_BYTES:
         raise Rejected(Reason.TOO_LONG, f"{where}: over {MOST_BYTES >> 20} MB")
     if not replay.log.strip():
         raise Rejected(Reason.EMPTY, f"{where}: nothing in it")
     if "|" not in replay.log:
         raise Rejected(Reason.NOT_A_LOG, f"{where}: no protocol lines in it")
-    if not replay.id:
-        return Replay(blake2b(replay.log.encode(), digest_size=8).hexdigest(), replay.log, replay.format, replay.rating, replay.uploaded)
     return replay

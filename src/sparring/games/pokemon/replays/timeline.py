@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from sparring.core.replays import Rejected
 from sparring.games.pokemon.columns import SLOTS, TEAM
-from sparring.games.pokemon.replays.replay import Reason, Rejected
+from sparring.games.pokemon.replays.reasons import Reason
 from sparring.games.pokemon.tracking.sources import tags
 from sparring.games.pokemon.tracking.tables import Tables, effect_id
 
