@@ -25,6 +25,7 @@ FAMILIES = [
     "gen8randombattle",
     "gen9randombattle",
     "gen9randomdoublesbattle",
+    "gen9championsrandombattle",
 ]
 KINDS = {
     "gen1randombattle",
@@ -40,7 +41,10 @@ PREVIEWED = {
     "gen9bssregi": "gen9randombattle",
     "gen8doublesou": "gen8randombattle",
     "gen7doublesou": "gen7randombattle",
+    "gen9nationaldex": "gen7randombattle",
     "gen9nationaldexdoubles": "gen7randombattle",
+    "gen9championsvgc2026regma": "gen9championsrandombattle",
+    "gen9championsvgc2026regmb": "gen9championsrandombattle",
 }
 """Formats with teams, and the random format whose teams are played in them."""
 

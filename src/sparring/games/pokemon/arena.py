@@ -193,8 +193,8 @@ class PokemonArena:
         return rows < self._least and self._simulator.owes and time.monotonic() < deadline
 
     def _new_seats(self, slot: int) -> tuple["_Seat", "_Seat"]:
-        generation, legal = self._format.generation, self._legal[slot]
-        return _Seat(slot, 0, generation, legal[0]), _Seat(slot, 1, generation, legal[1])
+        tables, legal = self._format.tables, self._legal[slot]
+        return _Seat(slot, 0, tables, legal[0]), _Seat(slot, 1, tables, legal[1])
 
     def _start(self, slot: int) -> None:
         """Starts the next match of a slot."""
@@ -280,11 +280,11 @@ class _Seat:
 
     __slots__ = ("legal", "match", "request", "rows", "side", "tracker", "waits")
 
-    def __init__(self, match: int, side: int, generation: int, legal: NDArray[np.bool_]) -> None:
+    def __init__(self, match: int, side: int, tables: str, legal: NDArray[np.bool_]) -> None:
         self.match = match
         self.side = side
         self.legal = legal
-        self.tracker = Tracker(generation, _SIDES[side])
+        self.tracker = Tracker(tables, _SIDES[side])
         self.request: dict[str, Any] = {}
         self.rows = 0
         """Rows handed out so far."""

@@ -75,9 +75,9 @@ _S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
 class View:
     """The state. Handlers of lines and requests write to it through these methods or straight into the arrays."""
 
-    def __init__(self, generation: int, side: str) -> None:
-        self.generation = generation
-        self.tables = load_tables(generation)
+    def __init__(self, tables: int | str, side: str) -> None:
+        self.tables = load_tables(tables)
+        self.generation = self.tables.dex.generation
         self.floats: array[float] = array("f", bytes(4 * FLOAT_COUNT))
         self.ids: array[int] = array("h", bytes(2 * ID_COUNT))
         self.sides: dict[str, int] = {side: 0, "p2" if side == "p1" else "p1": 1}
@@ -129,7 +129,7 @@ class View:
         self.winner: str | None = None
         self.ended = False
         self.unknown: Counter[str] = Counter()
-        self.floats[FIELD + _F_GENERATION] = generation / 9
+        self.floats[FIELD + _F_GENERATION] = self.generation / 9
 
     # Who is meant.
 
