@@ -3,7 +3,7 @@
 'use strict';
 const fs = require('fs');
 const path = require('path');
-const { Battle, Dex, toID } = require('pokemon-showdown');
+const { Dex, toID } = require('pokemon-showdown');
 
 const MOVE_FIELDS = [
   'name', 'num', 'gen', 'type', 'category', 'target', 'basePower', 'accuracy', 'pp', 'noPPBoosts', 'priority',
@@ -22,7 +22,7 @@ const ITEM_FIELDS = [
   'ignoreKlutz', 'boosts', 'shortDesc',
 ];
 /** Mods whose moves, items or abilities are not their generation's; they must have the same ids. */
-const MODS = ['champions', 'championsregma'];
+const MODS = ['champions', 'championsregma'].filter(mod => mod in Dex.includeMods().dexes);
 const STATS = ['hp', 'atk', 'def', 'spa', 'spd', 'spe'];
 
 /** The plain-data part of `source`, only `fields`, without what is undefined, false or a function. */
@@ -50,9 +50,15 @@ function exportSpecies(species) {
   };
 }
 
+/** PP with all PP Ups, as every team has them. */
+function fullPP(dex, move) {
+  if (dex.data.Scripts.calculatePP) return dex.data.Scripts.calculatePP(move, 3);
+  const pp = move.noPPBoosts ? move.pp : Math.floor(move.pp * 8 / 5);
+  return dex.gen <= 2 ? Math.min(pp, 61) : pp;
+}
+
 function exportDex(dex) {
   const exists = thing => !['Future', 'CAP', 'Custom'].includes(thing.isNonstandard);
-  const fullPP = (dex.data.Scripts.calculatePP ?? Battle.prototype.calculatePP).bind({ gen: dex.gen });
   const byId = (things, convert) => Object.fromEntries(things.map(thing => [toID(thing.name), convert(thing)]));
   const conditions = {};
   for (const [id, data] of Object.entries(dex.data.Conditions)) {
@@ -68,7 +74,7 @@ function exportDex(dex) {
     generation: dex.gen,
     species: byId(dex.species.all().filter(species => !species.isCosmeticForme), exportSpecies),
     moves: byId(dex.moves.all(), move => ({
-      ...pick(move, MOVE_FIELDS), fullPP: Math.floor(fullPP(move, 3)), exists: exists(move),
+      ...pick(move, MOVE_FIELDS), fullPP: fullPP(dex, move), exists: exists(move),
     })),
     items: byId(dex.items.all(), item => ({ ...pick(item, ITEM_FIELDS), exists: exists(item) })),
     abilities: byId(dex.abilities.all(), ability => ({
