@@ -47,6 +47,9 @@ PREVIEWED = {
     "gen9championsvgc2026regmb": "gen9championsrandombattle",
 }
 """Formats with teams, and the random format whose teams are played in them."""
+FEW = ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle"]
+NOW = ["gen9ou", "gen9nationaldex", "gen9championsvgc2026regma", "gen9championsvgc2026regmb"]
+"""What people play these days."""
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +110,9 @@ def check(legal: list[str], others: list[str], verdicts: list[tuple[str, str]], 
         seen[f"others {verdict}"] += 1
 
 
-@pytest.mark.parametrize("format_id", ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle"])
+@pytest.mark.parametrize("format_id", [*FEW, *NOW])
 def test_the_mask_is_showdowns_in_a_few_battles(found: Installation, format_id: str) -> None:
-    seen = play(found, format_id, battles=2, sample=100)
+    seen = play(found, format_id, battles=2, sample=100, teams=PREVIEWED.get(format_id))
     assert seen["legal"] > 200
     assert seen["others invalid"] > 500
 
