@@ -35,7 +35,7 @@ def ladder(
     login: Annotated[
         str, typer.Option(help="Where the password is checked.")
     ] = "https://play.pokemonshowdown.com/action.php",
-    team_set: Annotated[str, typer.Option(help="Folder of exports or file of packed teams.  [default: built-in]")] = "",
+    team_set: Annotated[str, typer.Option(help="File or folder of teams, pasted or packed.  [default: built-in]")] = "",
     open_team_sheets: Annotated[bool, typer.Option(help="Agree to open team sheets when asked.")] = False,
     timer: Annotated[bool, typer.Option(help="Turn on the clock of every battle.")] = True,
     temperature: Temperature = 0.0,

@@ -29,6 +29,7 @@ FAMILIES = [
     "gen8randombattle",
     "gen9randombattle",
     "gen9randomdoublesbattle",
+    "gen9championsrandombattle",
 ]
 KINDS = {
     "gen1randombattle",
@@ -44,9 +45,15 @@ PREVIEWED = {
     "gen9bssregi": "gen9randombattle",
     "gen8doublesou": "gen8randombattle",
     "gen7doublesou": "gen7randombattle",
+    "gen9nationaldex": "gen7randombattle",
     "gen9nationaldexdoubles": "gen7randombattle",
+    "gen9championsvgc2026regma": "gen9championsrandombattle",
+    "gen9championsvgc2026regmb": "gen9championsrandombattle",
 }
 """Formats with teams, and the random format whose teams are played in them."""
+FEW = ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle"]
+NOW = ["gen9ou", "gen9nationaldex", "gen9championsvgc2026regma", "gen9championsvgc2026regmb"]
+"""What people play these days."""
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +115,9 @@ def check(legal: list[str], others: list[str], verdicts: list[tuple[str, str]], 
         seen[f"others {verdict}"] += 1
 
 
-@pytest.mark.parametrize("format_id", ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle"])
+@pytest.mark.parametrize("format_id", [*FEW, *NOW])
 def test_the_mask_is_showdowns_in_a_few_battles(found: Installation, format_id: str) -> None:
-    seen = play(found, format_id, battles=2, sample=100)
+    seen = play(found, format_id, battles=2, sample=100, teams=PREVIEWED.get(format_id))
     assert seen["legal"] > 200
     assert seen["others invalid"] > 500
 

@@ -26,8 +26,14 @@ FAMILIES = [
     "gen9randomdoublesbattle",
     "gen1ou",
     "gen9ou",
+    "gen9nationaldex",
     "gen9vgc2025regi",
+    "gen9championsrandombattle",
+    "gen9championsvgc2026regma",
+    "gen9championsvgc2026regmb",
 ]
+NOW = ["gen9ou", "gen9nationaldex", "gen9vgc2025regi", "gen9championsvgc2026regma", "gen9championsvgc2026regmb"]
+"""What people play these days."""
 
 
 @contextmanager
@@ -51,9 +57,7 @@ def play(arena: PokemonArena, matches: int) -> list[tuple[Decisions, Results]]:
     return batches
 
 
-@pytest.mark.parametrize(
-    "format", ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle", "gen9vgc2025regi"]
-)
+@pytest.mark.parametrize("format", ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle", *NOW])
 def test_random_play_keeps_the_protocol_and_no_choice_is_refused(format: str) -> None:
     with arena_of(PokemonSettings(format=format), matches=6) as arena:
         report = check_arena(arena, matches=4)

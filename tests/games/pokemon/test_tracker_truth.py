@@ -2,6 +2,7 @@
 
 import pytest
 
+from sparring.games.pokemon.formats import find_format
 from tests.games.pokemon.truth import Checker, play
 
 FAMILIES = [
@@ -17,11 +18,16 @@ FAMILIES = [
     pytest.param("gen9randombattle", "", id="gen9"),
     pytest.param("gen9randomdoublesbattle", "", id="gen9-doubles"),
     pytest.param("gen9vgc2024regg", "gen9randomdoublesbattle", id="gen9-vgc"),
+    pytest.param("gen9nationaldex", "gen7randombattle", id="gen9-nationaldex"),
+    pytest.param("gen9nationaldexdoubles", "gen7randombattle", id="gen9-nationaldex-doubles"),
+    pytest.param("gen9championsrandombattle", "", id="champions"),
+    pytest.param("gen9championsvgc2026regma", "gen9championsrandombattle", id="champions-vgc-regma"),
+    pytest.param("gen9championsvgc2026regmb", "gen9championsrandombattle", id="champions-vgc-regmb"),
 ]
 
 
 def check(format: str, teams: str, battles: int, seed: int) -> None:
-    checker = Checker(int(format[3]))
+    checker = Checker(find_format(format).tables)
     for point in play(format, battles, seed, teams):
         checker.step(point)
     assert checker.decisions > 20 * battles

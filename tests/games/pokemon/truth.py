@@ -83,9 +83,10 @@ def play(
 class Checker:
     """Follows battles with a tracker a side and collects every difference from the truth."""
 
-    def __init__(self, generation: int) -> None:
-        self.generation = generation
-        self.dex: Dex = load_dex(generation)
+    def __init__(self, tables: int | str) -> None:
+        self.tables = tables
+        self.dex: Dex = load_dex(tables)
+        self.generation = self.dex.generation
         self.rows = ObservationRows(1)
         self.battle = -1
         self.trackers: list[Tracker] = []
@@ -102,7 +103,7 @@ class Checker:
         """Feeds one decision point to both trackers and compares them."""
         if point["battle"] != self.battle:
             self.battle = point["battle"]
-            self.trackers = [Tracker(self.generation, side) for side in ("p1", "p2")]
+            self.trackers = [Tracker(self.tables, side) for side in ("p1", "p2")]
             self.disguised = [set(), set()]
             self.borrowers = [set(), set()]
             self.resting = [set(), set()]

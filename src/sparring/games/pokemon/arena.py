@@ -47,7 +47,7 @@ def pokemon_spec(settings: PokemonSettings) -> GameSpec:
         seats=SEATS,
         actions=action_space(format).actions,
         observation={**RAW_FIELDS, **(DAMAGE_FIELDS if settings.observation == "full" else {})},
-        vocabulary=dex_vocabulary(load_dex(format.generation)),
+        vocabulary=dex_vocabulary(load_dex(format.tables)),
     )
 
 
@@ -203,8 +203,8 @@ class PokemonArena:
         return rows < self._least and self._simulator.owes and time.monotonic() < deadline
 
     def _new_seats(self, slot: int) -> tuple["_Seat", "_Seat"]:
-        generation = self._format.generation
-        return _Seat(slot, 0, generation), _Seat(slot, 1, generation)
+        tables = self._format.tables
+        return _Seat(slot, 0, tables), _Seat(slot, 1, tables)
 
     def _start(self, slot: int) -> None:
         """Starts the next match of a slot."""
@@ -292,10 +292,10 @@ class _Seat:
 
     __slots__ = ("match", "rows", "side", "tracker", "waits")
 
-    def __init__(self, match: int, side: int, generation: int) -> None:
+    def __init__(self, match: int, side: int, tables: str) -> None:
         self.match = match
         self.side = side
-        self.tracker = Tracker(generation, _SIDES[side])
+        self.tracker = Tracker(tables, _SIDES[side])
         self.rows = 0
         """Rows handed out so far."""
         self.waits = False

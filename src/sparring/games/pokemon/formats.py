@@ -18,6 +18,8 @@ class Format(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     generation: int
     mod: str
     """Showdown's rule mod: `gen9`, or a special one."""
+    tables: str
+    """Name of the dex that holds in it (`load_dex`): its generation's, or that of a mod with other moves and items."""
     game_type: str
     """`singles` or `doubles`."""
     random_teams: bool

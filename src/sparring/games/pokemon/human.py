@@ -35,7 +35,7 @@ class HumanPlayer:
         self, settings: _HasFormat, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print
     ) -> None:
         format = find_format(settings.format)
-        dex = load_dex(format.generation)
+        dex = load_dex(format.tables)
         self._space: ActionSpace = action_space(format)
         self._estimate = DamageEstimate(format)
         self._sight = Sight(dex, self._space)

@@ -40,7 +40,7 @@ class _Scored(ABC):
     def __init__(self, settings: _HasFormat, seed: int) -> None:
         self._format = find_format(settings.format)
         self._space: ActionSpace = action_space(self._format)
-        self._dex: Dex = load_dex(self._format.generation)
+        self._dex: Dex = load_dex(self._format.tables)
         self._rng = np.random.default_rng(seed)
 
     def act(self, decisions: Decisions) -> Answers:

@@ -41,7 +41,8 @@ def grounded(t: Rules, ints: Ints, field: Ints) -> bool:
     code = ints[I.ITEM]
     if field[G.GRAVITY] == 1 or ints[I.GROUNDED] == 1 or code == Item.IRON_BALL:
         return True
-    if ints[I.AFLOAT] == 1 or code == Item.AIR_BALLOON or ints[I.ABILITY] == Ability.LEVITATE:
+    afloat = ints[I.AFLOAT] == 1 or ints[I.ABILITY] in (Ability.LEVITATE, Ability.EELEVATE)
+    if afloat or code == Item.AIR_BALLOON:
         return False
     return not (ints[I.TYPE_1] == Type.FLYING or ints[I.TYPE_2] == Type.FLYING)
 

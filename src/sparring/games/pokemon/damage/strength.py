@@ -66,6 +66,7 @@ def attack_stat(
         )
     ) or (
         (ability == Ability.DRAGONS_MAW and now == Type.DRAGON)
+        or (ability == Ability.FIRE_MANE and now == Type.FIRE)
         or (ability == Ability.STEELWORKER and now == Type.STEEL)
         or (ability == Ability.ROCKY_PAYLOAD and now == Type.ROCK)
     ):

@@ -62,7 +62,7 @@ class LiveBattle:
         room: str,
         me: str,
         *,
-        generation: int,
+        tables: int | str,
         actions: ActionSpace,
         open_sheets: bool,
         limits: Limits | None = None,
@@ -102,7 +102,7 @@ class LiveBattle:
         """When the battle last asked us, or we it."""
         self._me, self._foe = me, ""
         """User ids."""
-        self._generation = generation
+        self._tables = tables
         self._actions = actions
         self._open_sheets = open_sheets
         self._limits = limits or Limits()
@@ -305,7 +305,7 @@ class LiveBattle:
         """A request whose lines have all been read: now the player must choose."""
         self.state = State.WAITING
         if self.tracker is None:
-            self.tracker = Tracker(self._generation, request["side"]["id"])
+            self.tracker = Tracker(self._tables, request["side"]["id"])
         self.tracker.lines(self.log[self._read :])
         self._read = len(self.log)
         self.number = request.get("rqid", 0)

@@ -30,7 +30,7 @@ STATS = ("atk", "def", "spa", "spd", "spe")
 
 
 class Tables:
-    """A generation's dex in the shapes that a tracker reads number by number (plain Python, no array scalars)."""
+    """A dex in the shapes that a tracker reads number by number (plain Python, no array scalars)."""
 
     def __init__(self, dex: Dex) -> None:
         self.dex = dex
@@ -124,9 +124,9 @@ class OwnSet:
 
 
 @cache
-def load_tables(generation: int) -> Tables:
-    """The tables of a generation, shared by all trackers."""
-    return Tables(load_dex(generation))
+def load_tables(tables: int | str) -> Tables:
+    """The tables of a generation or of `Format.tables`, shared by all trackers."""
+    return Tables(load_dex(tables))
 
 
 @lru_cache(maxsize=65536)

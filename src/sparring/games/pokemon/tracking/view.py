@@ -30,9 +30,9 @@ from sparring.games.pokemon.tracking.tables import OwnSet, load_tables, parse_co
 class View:
     """The state. Handlers of lines and requests write to it through these methods or straight into the arrays."""
 
-    def __init__(self, generation: int, side: str) -> None:
-        self.generation = generation
-        self.tables = load_tables(generation)
+    def __init__(self, tables: int | str, side: str) -> None:
+        self.tables = load_tables(tables)
+        self.generation = self.tables.dex.generation
         self.floats: array[float] = array("f", bytes(4 * FLOAT_COUNT))
         self.ids: array[int] = array("h", bytes(2 * ID_COUNT))
         self.offer = bytearray(WIDTH)
@@ -92,7 +92,7 @@ class View:
         self.winner: str | None = None
         self.ended = False
         self.unknown: Counter[str] = Counter()
-        self.floats[FIELD + c.FIELD_GENERATION] = generation / 9
+        self.floats[FIELD + c.FIELD_GENERATION] = self.generation / 9
 
     # Who is meant.
 
