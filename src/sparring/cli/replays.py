@@ -11,7 +11,7 @@ from sparring.cli.options import AsJson
 
 replays = typer.Typer(
     name="replays",
-    help="Battles that people played: read them into episodes.",
+    help="Battles that people played, to learn from.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -65,9 +65,9 @@ def parse(
         filters=filters,
         options={"format": find_format(format).id} if format else {},
     )
-    with Interrupts(lambda: say("stopping after the battles that are being read; again to stop now")) as interrupts:
-        with ImportLine() as line:
-            report = import_replays(plan, on_progress=line.show, stopped=lambda: interrupts.asked)
+    stopping = "stopping after the battles that are being read; again to stop now"
+    with Interrupts(lambda: say(stopping)) as interrupts, ImportLine() as line:
+        report = import_replays(plan, on_progress=line.show, stopped=lambda: interrupts.asked)
     if as_json:
         print(json.dumps(report.to_json()))
     else:

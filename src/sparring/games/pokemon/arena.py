@@ -40,13 +40,17 @@ _SIDES = ("p1", "p2")
 
 def pokemon_spec(settings: PokemonSettings) -> GameSpec:
     """What rows look like under `settings`; raises `InputError` for a format that is not there."""
-    format = find_format(settings.format)
+    return format_spec(find_format(settings.format), observation=settings.observation, showdown=settings.showdown)
+
+
+def format_spec(format: Format, *, observation: str, showdown: str) -> GameSpec:
+    """What rows of `format` look like."""
     return GameSpec(
         game="pokemon",
-        settings={"format": format.id, "observation": settings.observation, "showdown": settings.showdown},
+        settings={"format": format.id, "observation": observation, "showdown": showdown},
         seats=SEATS,
         actions=action_space(format).actions,
-        observation={**RAW_FIELDS, **(DAMAGE_FIELDS if settings.observation == "full" else {})},
+        observation={**RAW_FIELDS, **(DAMAGE_FIELDS if observation == "full" else {})},
         vocabulary=dex_vocabulary(load_dex(format.tables)),
     )
 

@@ -8,7 +8,8 @@ import numpy as np
 from sparring.core import Episodes, Headers, InputError, Steps
 from sparring.core.episodes import pack_mask
 from sparring.core.replays import Filters, Reading, Rejected, Replay
-from sparring.games.pokemon.arena import pokemon_spec
+from sparring.games.pokemon.arena import format_spec
+from sparring.games.pokemon.columns import TEAM
 from sparring.games.pokemon.formats import Format, find_format, to_id
 from sparring.games.pokemon.replays.parse import ParsedBattle, parse_battle
 from sparring.games.pokemon.replays.reasons import Reason
@@ -18,7 +19,7 @@ from sparring.games.pokemon.settings import PokemonSettings
 def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[str, str]) -> Reading:
     """See `sparring.core.replays.Replayed`; `options` may hold `format`, which overrules what logs say."""
     reading = Reading()
-    parsed: dict[str, list[tuple[Replay, ParsedBattle]]] = {}
+    parsed: dict[Format, list[tuple[Replay, ParsedBattle]]] = {}
     for replay in replays:
         try:
             format = _format(replay, options.get("format", ""))
@@ -30,22 +31,49 @@ def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[s
             reading.rejected[replay.serial] = rejected
             continue
         reading.odd.update(battle.odd)
-        parsed.setdefault(format.id, []).append((replay, battle))
-    reading.episodes = {format: _episodes(battles, format) for format, battles in parsed.items()}
+        parsed.setdefault(format, []).append((replay, battle))
+    reading.episodes = {format.id: _episodes(battles, format) for format, battles in parsed.items()}
     return reading
 
 
 def _format(replay: Replay, chosen: str) -> Format:
-    """The format of a replay: as the user says, as its source says, or as the log's `tier` line does."""
-    tier = next((line[6:] for line in replay.log.split("\n", 200) if line.startswith("|tier|")), "")
-    for name in (chosen, replay.format, to_id(tier)):
+    """The format of a replay: as the user says, as its source says, or as the log's `tier` line does.
+
+    Formats come and go; one that the simulator no longer has is made up from the log itself.
+    """
+    head = replay.log.split("\n|start", 1)[0]
+    tier = next((line[6:] for line in head.split("\n") if line.startswith("|tier|")), "")
+    for name in (chosen, replay.format, tier):
         if name:
             try:
                 return find_format(name)
             except InputError:
                 continue
-    named = chosen or replay.format or tier or "no tier line"
-    raise Rejected(Reason.FORMAT, f"{replay.id}: {named[:60]!r} is none of the simulator's; --format names one to use")
+    return _past_format(replay, head.split("\n"), tier)
+
+
+def _past_format(replay: Replay, head: Sequence[str], tier: str) -> Format:
+    facts = dict(line.split("|")[1:3] for line in head if line.count("|") == 2)
+    generation, game_type = facts.get("gen", ""), facts.get("gametype", "")
+    name = to_id(replay.format or tier)
+    if generation not in map(str, range(1, 10)) or game_type not in ("singles", "doubles") or not name:
+        raise Rejected(Reason.FORMAT, f"{replay.id}: the log names no format that is known; --format names one to use")
+    bring = facts.get("teampreview", "")
+    return Format(
+        id=name,
+        name=tier or name,
+        generation=int(generation),
+        mod=f"gen{generation}",
+        tables=f"gen{generation}",
+        game_type=game_type,
+        random_teams=False,
+        team_preview=any(line.startswith("|teampreview") for line in head),
+        open_team_sheets=any(line.startswith("|showteam|") for line in head),
+        picked_team_size=int(bring) if bring in map(str, range(1, TEAM + 1)) else TEAM,
+        max_team_size=TEAM,
+        adjust_level=0,
+        section="",
+    )
 
 
 def _check_wanted(replay: Replay, battle: ParsedBattle, filters: Filters) -> None:
@@ -66,9 +94,9 @@ def _rating(replay: Replay, battle: ParsedBattle) -> float:
     return min(known) if known else replay.rating
 
 
-def _episodes(battles: Sequence[tuple[Replay, ParsedBattle]], format: str) -> Episodes:
+def _episodes(battles: Sequence[tuple[Replay, ParsedBattle]], format: Format) -> Episodes:
     """The episodes of both players of each battle, in order."""
-    spec = pokemon_spec(PokemonSettings(format=format, observation="raw"))
+    spec = format_spec(format, observation="raw", showdown=PokemonSettings().showdown)
     sides = [side for _, battle in battles for side in battle.sides]
     lengths = np.array([len(side.turn) for side in sides], np.int32)
     legal = np.concatenate([side.legal for side in sides])

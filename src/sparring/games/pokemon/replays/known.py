@@ -1,8 +1,9 @@
 """What a player knew of their own team all along, written into rows that were read as a spectator reads them.
 
-A spectator learns a team bit by bit; its owner knew it from the first turn. After a tracker has read the whole log, its
-view holds all that the log ever showed of the own team. `fill_own_team` writes that into the earlier rows: moves not yet
-used are known and have all their PP, an item is held until the log says otherwise. What the log never shows stays unknown.
+A spectator learns a team bit by bit; its owner knew it from the first turn. After a tracker has read the whole log,
+its view holds all that the log ever showed of the own team. `fill_own_team` writes that into the earlier rows: moves
+not yet used are known and have all their PP, an item is held until the log says otherwise. What the log never shows
+stays unknown.
 """
 
 from collections.abc import Mapping, Sequence

@@ -59,7 +59,7 @@ class Asked:
 
 
 def write_offers(
-    rows: Mapping[str, Array], asked: Asked, generation: int, gimmicks: tuple[str, ...]
+    rows: Mapping[str, Array], asked: Asked, tables_name: str, gimmicks: tuple[str, ...]
 ) -> NDArray[np.void]:
     """`OFFER[r]` for rows of the raw observation whose own team has been filled in.
 
@@ -73,7 +73,7 @@ def write_offers(
     offers["fainted"] = down & there
     waits = ~down & there & (own[..., c.POKEMON_ACTIVE] == 0) & (own[..., c.POKEMON_ABSENT] == 0)
     offers["enters"] = waits | asked.came_in
-    tables = _tables(generation)
+    tables = _tables(tables_name)
     forced = asked.kind == FORCED
     for place in range(SLOTS):
         columns, told = rows["active"][:, place], offers["place"][:, place]
@@ -111,8 +111,8 @@ class _Tables:
 
 
 @cache
-def _tables(generation: int) -> _Tables:
-    dex = load_dex(generation)
+def _tables(name: str) -> _Tables:
+    dex = load_dex(name)
     aims = np.array([AIMS_OF.get(TARGETS[target], AIM_NONE) for target in dex.move_target], np.uint8)
     aims[0] = _ANY_AIM
     status = dex.move_category == CATEGORIES.index("Status")
@@ -191,13 +191,14 @@ def _trapped(rows: Mapping[str, Array], place: int, tables: _Tables) -> NDArray[
     columns, ids = rows["active"][:, place], rows["active_ids"][:, place]
     types = ids[:, [c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2, c.ACTIVE_ID_TYPE_3]]
     effects = (c.ACTIVE_BOUND, c.ACTIVE_BLOCKED, c.ACTIVE_INGRAIN, c.ACTIVE_NO_RETREAT, c.ACTIVE_OCTOLOCK)
-    held = (columns[:, list(effects)] > 0).any(axis=1)
+    held: NDArray[np.bool_] = (columns[:, list(effects)] > 0).any(axis=1)
     held |= rows["field"][:, c.FIELD_FAIRY_LOCK] == 0.5
     held |= _held_by_ability(rows, place, dex)
     if dex.generation >= 6:
         held &= ~(types == dex.types["ghost"]).any(axis=1)
     shed_shell = dex.items["shedshell"]
-    return held & ~((_held(rows, place) == shed_shell) & (shed_shell > 0))
+    free: NDArray[np.bool_] = (_held(rows, place) == shed_shell) & (shed_shell > 0)
+    return held & ~free
 
 
 def _held_by_ability(rows: Mapping[str, Array], place: int, dex: Dex) -> NDArray[np.bool_]:
@@ -209,14 +210,16 @@ def _held_by_ability(rows: Mapping[str, Array], place: int, dex: Dex) -> NDArray
 
     def shown(ability: str) -> NDArray[np.bool_]:
         number = dex.abilities[ability]
-        return (foes == number).any(axis=1) & (number > 0)
+        seen: NDArray[np.bool_] = (foes == number).any(axis=1) & (number > 0)
+        return seen
 
     airborne = (types == dex.types["flying"]).any(axis=1) | (own == dex.abilities["levitate"])
     airborne |= (columns[:, c.ACTIVE_MAGNET_RISE] > 0) | (_held(rows, place) == dex.items["airballoon"])
     airborne &= rows["field"][:, c.FIELD_GRAVITY] == 0
     tagged = shown("shadowtag") & ((own != dex.abilities["shadowtag"]) | (dex.generation == 3))
     pulled = shown("magnetpull") & (types == dex.types["steel"]).any(axis=1)
-    return tagged | pulled | (shown("arenatrap") & ~airborne)
+    kept: NDArray[np.bool_] = tagged | pulled | (shown("arenatrap") & ~airborne)
+    return kept
 
 
 def _write_aims(
