@@ -182,7 +182,7 @@ def costs(format: str, *, rows: int) -> None:
             seat = event.battle, event.side
             tracker = trackers.get(seat)
             if tracker is None:
-                tracker = trackers[seat] = Tracker(known.generation, f"p{event.side + 1}")
+                tracker = trackers[seat] = Tracker(known.tables, f"p{event.side + 1}")
             tracker.lines(event.lines.split("\n"))
             request = last[seat] = next_request(text, last.get(seat, {}))
             tracker.request(request)

@@ -59,8 +59,10 @@ def find_format(name: str) -> Format:
     id = to_id(name)
     if id in known:
         return known[id]
-    near = sorted(key for key in known if id and (id in key or key in id))[:8]
-    hint = f"; near: {', '.join(near)}" if near else "; e.g. gen1randombattle, gen9ou, gen9vgc2025regi"
+    rest = re.sub(r"^gen\d+", "", id)
+    near = sorted(key for key in known if id and (id in key or key in id))
+    near = near or sorted(key for key in known if rest and key.endswith(rest))
+    hint = f"; near: {', '.join(near[:8])}" if near else "; e.g. gen1randombattle, gen9ou, gen9championsvgc2026regmb"
     raise InputError(f"unknown Pokémon format {name!r}{hint}")
 
 

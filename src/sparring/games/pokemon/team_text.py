@@ -60,7 +60,7 @@ def split_teams(text: str, file: str, *, most: int) -> list[TeamText]:
             close()
             inside = stripped.strip("= ")
             bracket = _BRACKET.match(inside)
-            headed, format = True, to_id(bracket[1]) if bracket else ""
+            headed, format = True, to_id(bracket[1][:_LONGEST_NAME]) if bracket else ""
             name = inside[bracket.end() :].strip() if bracket else inside
         else:
             lines.append("" if stripped == "---" else stripped)

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from sparring.core import InputError, RunError
+from sparring.games.pokemon.columns import TEAM
 from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation, pools_folder, run_script
 from sparring.games.pokemon.team_text import split_teams
@@ -149,7 +150,7 @@ def load_teams(path: Path, format: Format) -> list[str]:
         raise InputError(f"team_set {str(path)!r} is neither a file of teams nor a folder of such files")
     found = []
     for file in files:
-        teams = split_teams(_text(file), str(file), most=format.max_team_size)
+        teams = split_teams(_text(file), str(file), most=min(format.max_team_size, TEAM))
         if not teams:
             raise InputError(f"team_set: {file} holds no team")
         found += teams
