@@ -77,12 +77,12 @@ class View:
         self.arrivals: list[tuple[array[float], array[int], array[float], array[int]] | None] = [None] * ACTIVES
         """What was known of each place's row before it came in: an illusion may end."""
         self.requests = 0
-        self.idents: list[str] = []
-        """Who the Pokémon of the last request were, in its order; empty if their names have changed since."""
-        self.team_order: list[int] = []
-        """Row of each Pokémon of the last request, in its order."""
+        self.own_rows: dict[str, int] = {}
+        """Row by `ident` of the own Pokémon that requests list; empty if that is to be worked out anew."""
         self.entries: list[dict[str, Any]] = [{}] * TEAM
-        """What the last request said of each own row; empty where the lines have written over it since."""
+        """What the last request said of each own row; empty where all of it must be written anew."""
+        self.conditions: list[str] = [""] * TEAM
+        """HP and status as the last request gave them; "" where lines have written over them since."""
         self.sets: list[OwnSet | None] = [None] * TEAM
         self.turn = 0
         self.winner: str | None = None
@@ -146,7 +146,7 @@ class View:
         """From now on `name` means `row`."""
         self.names[row] = name
         if row < TEAM:
-            self.idents = []
+            self.own_rows = {}
         rows = self.rows_by_name[row // TEAM]
         if rows.setdefault(name, row) != row:
             self.shared_names.add(name)
