@@ -22,7 +22,7 @@ FAMILIES = [
 ]
 
 PASSING = (
-    *("allyswitch", "protect", "detect", "endure", "followme", "ragepowder", "helpinghand", "feint", "snatch"),
+    *("allyswitch", "protect", "detect", "endure", "followme", "ragepowder", "helpinghand", "feint"),
     *("focuspunch", "roost", "magiccoat", "destinybond", "grudge", "charge", "lockon", "meanlook", "taunt", "encore"),
     *("disable", "wrap", "leechseed", "uturn", "voltswitch", "batonpass", "partingshot", "skillswap", "transform"),
     *("futuresight", "wish", "healingwish", "yawn", "confuseray", "hyperbeam", "fly", "explosion", "earthquake"),
