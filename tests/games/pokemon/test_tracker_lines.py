@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sparring.core import InputError
+from sparring.games.pokemon.actions.offer import named
 from sparring.games.pokemon.columns import (
     TURN_SCALE,
     ActiveColumn,
@@ -95,11 +96,11 @@ def test_own_rows_keep_the_order_of_the_first_request_whatever_the_order_of_late
     team = [entry("A", "Mew", active=True), entry("B", "Onix"), entry("C", "Jynx")]
     moves = [{"id": name, "move": name, "pp": 10, "maxpp": 20, "disabled": False} for name in ("tackle", "growl")]
     tracker.request({"active": [{"moves": moves}], "side": {"pokemon": team}})
-    assert tracker.team_order == [0, 1, 2]
+    assert named(tracker.offer)["position"][0].tolist() == [1, 2, 3, 0, 0, 0]
     tracker.lines(["|switch|p1a: C|Jynx|100/100", "|turn|2"])
     team = [entry("C", "Jynx", active=True), entry("B", "Onix"), entry("A", "Mew", condition="50/100 brn")]
     tracker.request({"active": [{"moves": moves}], "side": {"pokemon": team}})
-    assert tracker.team_order == [2, 1, 0]
+    assert named(tracker.offer)["position"][0].tolist() == [3, 2, 1, 0, 0, 0]
     view = see(tracker)
     assert [load_dex(9).species.ids[number] for number in view["pokemon_ids"][:3, PokemonId.SPECIES]] == [
         "mew",
@@ -131,7 +132,10 @@ def test_pokemon_left_at_home_after_preview_are_absent() -> None:
     view = see(tracker)
     assert view["pokemon"][:3, PokemonColumn.ABSENT].tolist() == [0.0, 1.0, 0.0]
     assert view["side"][0, SideColumn.REMAINING] == pytest.approx(2 / 6)
-    assert tracker.team_order == [2, 0]
+    tracker.request({"forceSwitch": [True], "side": {"pokemon": [entry("C", "Jynx", active=True), entry("A", "Mew")]}})
+    offer = named(tracker.offer)
+    assert offer["position"][0].tolist() == [2, 0, 1, 0, 0, 0]
+    assert offer["enters"][0].tolist() == [1, 0, 0, 0, 0, 0]
 
 
 def test_an_illusion_that_ends_gives_its_model_back_what_was_known_of_it() -> None:

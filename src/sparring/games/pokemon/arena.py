@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
 from sparring.core.cache import cache_folder
 from sparring.games.pokemon.actions import ActionSpace, action_space
+from sparring.games.pokemon.actions.offer import WIDTH, named
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.formats import Format, find_format
 from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
@@ -68,6 +68,7 @@ class PokemonArena:
         self._estimate = DamageEstimate(self._format) if settings.observation == "full" else None
         self._damage = {name: field.zeros(matches * SEATS) for name, field in DAMAGE_FIELDS.items()}
         self._legal = np.zeros((matches, SEATS, self._spec.actions), np.bool_)
+        """The mask of each seat's last row."""
         self._shaping = Shaping(settings, team_size=self._format.picked_team_size, matches=matches)
         self._seats: list[tuple[_Seat, _Seat]] = []
         self._stale = np.zeros((matches, SEATS), np.int32)
@@ -117,11 +118,13 @@ class PokemonArena:
                     continue
                 if type(event) is Asked:
                     seat = self._seats[slot][event.side]
-                    seat.take(event, self._actions)
-                    seat.tracker.write(self._rows, len(rows))
+                    tracker = seat.tracker
+                    tracker.lines(event.lines.split("\n"))
+                    tracker.request(event.request)
+                    tracker.write(self._rows, len(rows))
                     rows.append(seat)
                     for told in self._ask_listeners:
-                        told(slot, event.side, seat.rows == 0, event.lines, seat.request)
+                        told(slot, event.side, seat.rows == 0, event.lines, event.request)
                 elif type(event) is Ended:
                     self._save_replay(event, self._names[slot])
                     for told_of_end in self._end_listeners:
@@ -162,7 +165,7 @@ class PokemonArena:
         for slot, side, action in zip(match.tolist(), seat.tolist(), actions.tolist(), strict=True):
             chooser = seats[slot][side]
             chooser.waits = False
-            choose(battles[slot], side, choice(chooser.request, chooser.tracker.team_order, action))
+            choose(battles[slot], side, choice(chooser.tracker.offer, action))
         self._simulator.flush()
 
     def gather(self, rows: int, seconds: float) -> None:
@@ -182,6 +185,10 @@ class PokemonArena:
             for battle in self._slot:
                 self._simulator.tell_end(battle)
 
+    def tracker(self, match: int, seat: int) -> Tracker:
+        """What a seat knows and is offered: for players that see more than their rows, to read and not to write."""
+        return self._seats[match][seat].tracker
+
     def report(self) -> dict[str, float]:
         """Since the last call: what was paid by component, and how many protocol lines nobody here knows."""
         lines = self.unknown_lines.total()
@@ -198,8 +205,8 @@ class PokemonArena:
         return rows < self._least and self._simulator.owes and time.monotonic() < deadline
 
     def _new_seats(self, slot: int) -> tuple["_Seat", "_Seat"]:
-        generation, legal = self._format.generation, self._legal[slot]
-        return _Seat(slot, 0, generation, legal[0]), _Seat(slot, 1, generation, legal[1])
+        generation = self._format.generation
+        return _Seat(slot, 0, generation), _Seat(slot, 1, generation)
 
     def _start(self, slot: int) -> None:
         """Starts the next match of a slot."""
@@ -247,6 +254,8 @@ class PokemonArena:
         if len(seats) < len(rows):
             left = np.array([index for index, seat in enumerate(rows) if seat is not None], np.intp)
             observation = {name: field[left] for name, field in observation.items()}
+        offers = np.frombuffer(b"".join([seat.tracker.offer for seat in seats]), np.uint8).reshape(-1, WIDTH)
+        legal = self._legal[match, side] = self._actions.mask(offers)
         for seat in seats:
             seat.rows += 1
             seat.waits = True
@@ -254,7 +263,7 @@ class PokemonArena:
             match=match,
             seat=side,
             observation=observation,
-            legal=self._legal[match, side],
+            legal=legal,
             reward=self._shaping.reward(match, side, first, observation),
             first=first,
         )
@@ -277,34 +286,24 @@ class PokemonArena:
 
     def _refusal(self, event: Refused) -> str:
         path = log_folder() / f"refused-{self._format.id}-{time.time_ns()}.log"
-        request = msgspec.json.encode(self._seats[self._slot[event.battle]][event.side].request).decode()
-        save_text(path, f"{event.log}\n{request}\n{_SIDES[event.side]}: {event.reason}\n")
+        offer = named(self.tracker(self._slot[event.battle], event.side).offer)
+        save_text(path, f"{event.log}\n{offer.dtype.names} {offer[0]}\n{_SIDES[event.side]}: {event.reason}\n")
         return f"Showdown refused {event.reason!r} of seat {event.side} in {self._format.id}; the log is in {path}"
 
 
 class _Seat:
-    """What the arena keeps of one seat of one match; `legal: bool[actions]` is its mask in the arena's memory."""
+    """What the arena keeps of one seat of one match."""
 
-    __slots__ = ("legal", "match", "request", "rows", "side", "tracker", "waits")
+    __slots__ = ("match", "rows", "side", "tracker", "waits")
 
-    def __init__(self, match: int, side: int, generation: int, legal: NDArray[np.bool_]) -> None:
+    def __init__(self, match: int, side: int, generation: int) -> None:
         self.match = match
         self.side = side
-        self.legal = legal
         self.tracker = Tracker(generation, _SIDES[side])
-        self.request: dict[str, Any] = {}
         self.rows = 0
         """Rows handed out so far."""
         self.waits = False
         """A row was handed out and not yet answered."""
-
-    def take(self, asked: Asked, actions: ActionSpace) -> None:
-        """Brings the view up to date and writes the mask."""
-        tracker, request = self.tracker, asked.request
-        self.request = request
-        tracker.lines(asked.lines.split("\n"))
-        tracker.request(request)
-        actions.mask(request, tracker.team_order, self.legal)
 
 
 def log_folder() -> Path:

@@ -7,8 +7,10 @@ The same class reads the embedded simulator, a live server and the logs of human
         tracker.line(line)
     tracker.request(request)           # the parsed |request|, after the lines that came with it
     tracker.write(rows, 3)             # row 3 of an ObservationRows: two copies, nothing is rebuilt
+    tracker.offer                      # what the side may do, for masks and choices: see actions.offer
 
-A spectator's log needs no requests; the side's own team is then known as far as it was shown.
+Nothing else reads requests. A spectator's log has none; the side's own team is then known as far as it was shown, and
+whoever follows the log writes the offer.
 """
 
 from collections import Counter
@@ -19,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import InputError
+from sparring.games.pokemon.actions import Names
+from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.tracking import (
     effect_lines,
@@ -28,6 +32,7 @@ from sparring.games.pokemon.tracking import (
     pokemon_lines,
     team_lines,
 )
+from sparring.games.pokemon.tracking.layout import PLACE_MOVE_IDS_START
 from sparring.games.pokemon.tracking.request import apply_request
 from sparring.games.pokemon.tracking.view import View
 
@@ -114,9 +119,19 @@ class Tracker:
         return self._view.unknown
 
     @property
-    def team_order(self) -> list[int]:
-        """Team slot (row) of each Pokémon of the last request, in the request's order: switch orders count in it."""
-        return self._view.team_order
+    def offer(self) -> bytearray:
+        """`uint8[offer.WIDTH]` what the side may do as of the last request, not a copy; see `actions.offer`."""
+        return self._view.offer
+
+    @property
+    def called(self) -> Names:
+        """What the own Pokémon and the moves of those on the field are called now."""
+        view, dex = self._view, self._view.tables.dex
+        moves = [
+            [dex.moves.ids[number] for number in view.ids[start : start + MOVES]]
+            for start in PLACE_MOVE_IDS_START[:SLOTS]
+        ]
+        return Names(dex, view.names[:TEAM], moves)
 
     @property
     def names(self) -> list[str]:

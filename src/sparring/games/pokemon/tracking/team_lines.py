@@ -100,7 +100,7 @@ def on_switch(view: View, parts: list[str]) -> None:
     if side == 1 or not view.requests:
         view.describe(row, parts[3])
     else:  # the own looks may be an illusion: the next request tells
-        view.entries[row] = {}
+        view.conditions[row] = ""
     view.set_condition(row, parts[4])
     floats[start + c.POKEMON_TOXIC_TURNS] = 0.0
     if view.generation == 5:  # sleep starts over

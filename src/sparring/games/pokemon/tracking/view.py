@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.actions.offer import WIDTH
 from sparring.games.pokemon.columns import ACTIVES, LEVEL_SCALE, MOVES, POKEMON, PP_SCALE, SLOTS, TEAM
 from sparring.games.pokemon.observation import FLOAT_COUNT, ID_COUNT
 from sparring.games.pokemon.tracking.layout import (
@@ -34,6 +35,8 @@ class View:
         self.tables = load_tables(generation)
         self.floats: array[float] = array("f", bytes(4 * FLOAT_COUNT))
         self.ids: array[int] = array("h", bytes(2 * ID_COUNT))
+        self.offer = bytearray(WIDTH)
+        """What the side may do now, as the last request says; see `actions.offer`."""
         self.sides: dict[str, int] = {side: 0, "p2" if side == "p1" else "p1": 1}
         self.places: dict[str, int] = {
             f"{name}{letter}": SLOTS * number + slot
@@ -80,10 +83,12 @@ class View:
         self.arrivals: list[tuple[array[float], array[int], array[float], array[int]] | None] = [None] * ACTIVES
         """What was known of each place's row before it came in: an illusion may end."""
         self.requests = 0
-        self.team_order: list[int] = []
-        """Row of each Pokémon of the last request, in its order."""
+        self.own_rows: dict[str, int] = {}
+        """Row by `ident` of the own Pokémon that requests list; empty if that is to be worked out anew."""
         self.entries: list[dict[str, Any]] = [{}] * TEAM
-        """What the last request said of each own row; empty where the lines have written over it since."""
+        """What the last request said of each own row; empty where all of it must be written anew."""
+        self.conditions: list[str] = [""] * TEAM
+        """HP and status as the last request gave them; "" where lines have written over them since."""
         self.sets: list[OwnSet | None] = [None] * TEAM
         self.turn = 0
         self.winner: str | None = None
@@ -146,6 +151,8 @@ class View:
     def name_row(self, row: int, name: str) -> None:
         """From now on `name` means `row`."""
         self.names[row] = name
+        if row < TEAM:
+            self.own_rows = {}
         rows = self.rows_by_name[row // TEAM]
         if rows.setdefault(name, row) != row:
             self.shared_names.add(name)
