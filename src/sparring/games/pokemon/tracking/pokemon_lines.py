@@ -107,6 +107,7 @@ def on_transform(view: View, parts: list[str]) -> None:
         for column in (c.ACTIVE_FOCUS_ENERGY, c.ACTIVE_DRAGON_CHEER, c.ACTIVE_LASER_FOCUS):
             floats[start + column] = floats[seen + column]
     floats[start + c.ACTIVE_TRANSFORMED] = 1.0
+    view.set_species(view.active[one], view.forme[view.active[one]])
     if (
         floats[POKEMON_START[view.active[one]] + c.POKEMON_TERASTALLIZED]
         or (floats[POKEMON_START[view.active[other]] + c.POKEMON_TERASTALLIZED])

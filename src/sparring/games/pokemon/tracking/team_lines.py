@@ -173,7 +173,10 @@ def on_faint(view: View, parts: list[str]) -> None:
     if place >= 0:
         clear_place(view, place)
         if view.promised == place:
-            view.floats[SIDE_START[place // SLOTS] + c.SIDE_HEAL_NEXT_LEFT + place % SLOTS] = 1.0
+            heal = SIDE_START[place // SLOTS] + c.SIDE_HEAL_NEXT_LEFT + place % SLOTS
+            view.floats[heal] = 1.0
+            if view.generation < 8:  # it does not wait for ever
+                view.passing_flags[heal] = 1 if view.generation < 5 else 2
             view.promised = -1
 
 
