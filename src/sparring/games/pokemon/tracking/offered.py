@@ -77,14 +77,12 @@ def write_offer(view: View, request: dict[str, Any], team: list[Entry], order: l
     if kind != o.NOTHING:
         offer[o.KIND] = kind
         offer[o.SIZE] = len(order)
-        places, position = len(actives or forced), 0
-        for row in order:
-            condition = team[position]["condition"]
-            position += 1
-            offer[o.POSITION + row] = position
-            if condition == FAINTED:
+        places = len(actives or forced)
+        for position, row in enumerate(order):
+            offer[o.POSITION + row] = position + 1
+            if team[position]["condition"] == FAINTED:
                 offer[o.FAINTED + row] = 1
-            elif position > places:
+            elif position >= places:
                 offer[o.ENTERS + row] = 1
     if preview:
         return
@@ -178,7 +176,7 @@ def _write_place(view: View, place: int, row: int, entry: Entry, asked: Asked | 
         floats[start + c.ACTIVE_COMMANDING] = 1.0
     if entry.get("reviving"):
         floats[start + c.ACTIVE_REVIVING] = 1.0
-    known = view.sets[row]
+    known: OwnMoves | None = view.sets[row]
     if known is None or known.moves is not entry["moves"]:  # by Transform or Mimic it has others
         known = OwnMoves(view.tables, entry["moves"])
     if view.ids[_LISTS[place]] != known.listed:
