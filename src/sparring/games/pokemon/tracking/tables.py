@@ -8,6 +8,7 @@ from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.columns import BASE_STAT_SCALE, MOVES, STAT_SCALE, TEAM
 from sparring.games.pokemon.dex import Dex, load_dex
 from sparring.games.pokemon.formats import to_id
+from sparring.games.pokemon.tracking.effects import SIDE_GUARDS, STALLING_MOVES
 
 STATUSES: dict[str, int] = {
     "brn": c.STATUS_BURN,
@@ -55,6 +56,8 @@ class Tables:
             if move.get("isZ") or move.get("isMax") or id in ("struggle", "recharge")
         }
         """Moves that never belong to a Pokémon's own list."""
+        self.stalling: set[int] = {dex.moves[id] for id in STALLING_MOVES} - {0}
+        self.side_guards: set[int] = {dex.moves[id] for id in SIDE_GUARDS} - {0}
         self.passing: set[int] = {dex.moves["batonpass"], dex.moves["shedtail"]}
         self.slot_effects: set[int] = {dex.moves["wish"], dex.moves["healingwish"], dex.moves["lunardance"]}
         self.neutralizing_gas: int = dex.abilities["neutralizinggas"]

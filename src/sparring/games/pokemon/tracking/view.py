@@ -55,17 +55,23 @@ class View:
         """Float columns that change by so much at each turn's end."""
         self.longer: dict[int, float] = {}
         """Countdowns that may prove longer: what they start again from when they reach 0."""
-        self.turn_flags: list[int] = []
-        """Float columns that are 0 again when the turn is over."""
+        self.passing_flags: dict[int, int] = {}
+        """Float columns that are 0 again after so many turns' ends."""
         self.ability_changed: list[bool] = [False] * ACTIVES
         self.locked: list[bool] = [False] * ACTIVES
         """The last request offered nothing but to go on with a move (own places)."""
         self.mover = -1
         """The place that used the last move."""
+        self.used = 0
+        """The last move."""
         self.target = -1
         """The place it was aimed at."""
+        self.striking = False
+        """A Future Sight or Doom Desire is striking: the turn's end has begun."""
         self.blocked_by: list[int] = [-1] * ACTIVES
         """The place whose Pokémon must stay for the one here to be blocked."""
+        self.aimed_by: list[int] = [-1] * ACTIVES
+        """The place whose Pokémon has locked on to the one here."""
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
