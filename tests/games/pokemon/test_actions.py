@@ -23,16 +23,24 @@ def space_of(name: str) -> ActionSpace:
 
 
 def asked(name: str) -> Tracker:
-    """A tracker that has read the first request of a scenario, and the one that matters."""
+    """A tracker that has read all of a scenario, up to the decision that matters."""
     tracker = Tracker(int(SCENARIOS[name].format_id[3]), "p1")
-    tracker.request(REQUESTS[name]["first"])
-    tracker.request(REQUESTS[name]["request"])
+    for lines, request in REQUESTS[name]["steps"]:
+        tracker.lines(lines)
+        if request is not None:
+            tracker.request(request)
+    assert not tracker.unknown
     return tracker
+
+
+def last_request(name: str) -> dict[str, Any]:
+    request: dict[str, Any] = REQUESTS[name]["steps"][-1][1]
+    return request
 
 
 def choices(space: ActionSpace, offer: bytes | bytearray) -> dict[int, str]:
     """Action number to choice string of everything that the mask allows."""
-    legal = space.mask(np.frombuffer(offer, np.uint8)[None])[0]
+    legal = space.legal(offer)
     return {int(action): space.choice(offer, int(action)) for action in np.flatnonzero(legal)}
 
 
@@ -75,7 +83,7 @@ def test_switch_numbers_follow_the_team_slot_not_the_request_order() -> None:
 
 
 def test_pokemon_of_one_name_keep_their_slots() -> None:
-    request = REQUESTS["two of one name"]["request"]
+    request = last_request("two of one name")
     species = [entry["details"].split(",")[0] for entry in request["side"]["pokemon"]]
     position = offer_named(asked("two of one name").offer)["position"][0].tolist()
     assert position == [1 + species.index(name) for name in ("Mew", "Eevee", "Pikachu", "Snorlax")] + [0, 0]
@@ -127,6 +135,30 @@ def test_a_dynamaxed_pokemon_has_only_plain_numbers() -> None:
     assert set(legal_choices("dynamaxed")) == {0, 1, 2, 3, SWITCH + 1}
 
 
+def test_after_ally_switch_orders_go_by_place_and_switches_by_team_slot() -> None:
+    offer = offer_named(asked("doubles, ally switch").offer)
+    assert offer["position"][0, :3].tolist() == [2, 1, 3]
+    assert offer["enters"][0, :3].tolist() == [0, 0, 1]
+    chosen = legal_choices("doubles, ally switch")
+    assert {choice.split(", ")[0] for choice in chosen.values() if choice.startswith("move 1")} >= {"move 1 +1"}
+    assert {choice.split(", ")[1] for choice in chosen.values() if choice.split(", ")[1].startswith("move 1")} == {
+        "move 1",
+        "move 1 terastallize",
+    }
+
+
+def test_an_own_illusion_is_offered_as_what_it_is() -> None:
+    tracker = asked("own illusion")
+    assert tracker.called.moves[0][0] == "darkpulse"
+    assert offer_named(tracker.offer)["position"][0, :3].tolist()[0] == 1
+    assert SWITCH not in legal_choices("own illusion"), "it is on the field, whoever it looks like"
+
+
+def test_commander_leaves_its_place_nothing_but_to_pass() -> None:
+    place = offer_named(asked("doubles, commander").offer)["place"][0]
+    assert place["acts"].tolist() == [0, 1]
+
+
 def test_revival_names_a_fainted_pokemon_by_its_slot() -> None:
     assert legal_choices("revival blessing") == {SWITCH + 0: "switch 2"}
 
@@ -155,7 +187,7 @@ def test_each_gimmick_once_a_turn_but_different_ones_together() -> None:
 
 def test_the_two_stones_of_lets_go_are_one_mega_evolution() -> None:
     space, tracker = ActionSpace(2, gimmicks_of("gen7letsgodoublesou")), Tracker(7, "p1")
-    request = REQUESTS["doubles, plain"]["request"]
+    request = last_request("doubles, plain")
     active = [
         {**entry, "canTerastallize": None, "canMegaEvoX": True, "canMegaEvoY": True} for entry in request["active"]
     ]
@@ -205,7 +237,7 @@ def test_action_counts(format_id: str, singles: int, doubles: int) -> None:
 
 def test_a_request_to_wait_offers_nothing() -> None:
     tracker = asked("doubles, plain")
-    tracker.request({"wait": True, "side": REQUESTS["doubles, plain"]["request"]["side"]})
+    tracker.request({"wait": True, "side": last_request("doubles, plain")["side"]})
     assert not any(tracker.offer)
     assert choices(space_of("doubles, plain"), tracker.offer) == {}
 

@@ -4,6 +4,7 @@ Nothing is in lock-step: `wait` takes whatever the processes have said, brings t
 and hands out their rows; the other battles go on meanwhile.
 """
 
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -34,6 +35,7 @@ AskListener = Callable[[int, int, bool, str, dict[str, Any]], None]
 EndListener = Callable[[int, tuple[str, str]], None]
 """Told of every match that ended: its number, and the protocol lines that each seat has not had yet."""
 
+log = logging.getLogger(__name__)
 SEATS = 2
 _SIDES = ("p1", "p2")
 
@@ -87,7 +89,8 @@ class PokemonArena:
         self.failures: deque[str] = deque(maxlen=100)
         """Why matches failed, the latest last."""
         self.unknown_lines: Counter[str] = Counter()
-        """Protocol lines of ended matches that the trackers do not know."""
+        """Protocol lines of ended matches that the trackers do not know or cannot make sense of, by kind."""
+        self._reported_lines = 0
         self._ask_listeners: list[AskListener] = []
         self._end_listeners: list[EndListener] = []
         for slot in range(matches):
@@ -194,8 +197,10 @@ class PokemonArena:
         return self._seats[match][seat].tracker
 
     def report(self) -> dict[str, float]:
-        """What was paid by component since the last call."""
-        return self._shaping.report()
+        """Since the last call: what was paid by component, and how many protocol lines nobody here knows."""
+        lines = self.unknown_lines.total()
+        unknown, self._reported_lines = lines - self._reported_lines, lines
+        return self._shaping.report() | {"unknown_lines": float(unknown)}
 
     def close(self) -> None:
         """Ends all processes; may be called twice."""
@@ -218,8 +223,10 @@ class PokemonArena:
         self._slot[battle] = slot
         self._battle[slot] = battle
         for seat in self._seats[slot]:
-            if seat.tracker.unknown:
-                self.unknown_lines.update(seat.tracker.unknown)
+            for kind, times in seat.tracker.unknown.items():
+                if kind not in self.unknown_lines:
+                    log.warning("%s: protocol lines that nobody here knows: %s", self._format.id, kind)
+                self.unknown_lines[kind] += times
         self._seats[slot] = self._new_seats(slot)
         self._simulator.start(
             battle,

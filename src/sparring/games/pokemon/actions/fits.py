@@ -42,7 +42,7 @@ def fits_text(space: ActionSpace, offer: bytes | bytearray, text: str, names: Na
 
     `/choose` in front and a request's number behind (`|12`) are left out. Of parts with `default` anything legal fits.
     """
-    legal = _legal(space, offer)
+    legal = space.legal(offer)
     kind, _, rest = text.partition("|")[0].strip().removeprefix("/").partition(" ")
     if kind == "choose":
         kind, _, rest = rest.strip().partition(" ")
@@ -60,11 +60,6 @@ def fits_text(space: ActionSpace, offer: bytes | bytearray, text: str, names: Na
     if len(parts) != space.active:
         return np.zeros_like(legal)
     return legal & _joint(space, [_order(space, offer, place, part, names) for place, part in enumerate(parts)])
-
-
-def _legal(space: ActionSpace, offer: bytes | bytearray) -> NDArray[np.bool_]:
-    row: NDArray[np.bool_] = space.mask(np.frombuffer(offer, np.uint8)[None])[0]
-    return row
 
 
 def _joint(space: ActionSpace, places: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:

@@ -100,8 +100,9 @@ def _order(kinds: _Kinds, offer: bytes | bytearray, place: int, shown: Shown, na
     fits = kinds.by_order[shown.order]
     if shown.switch:
         fits = _any_of(kinds, kinds.switch, shown.switch)
-    if shown.move and not offer[PLACE_AT[place] + LOCKED]:  # else there is but one order
-        fits = fits & _any_of(kinds, kinds.move, _moves(names, place, to_id(shown.move)))
+    if shown.move:
+        locked = offer[PLACE_AT[place] + LOCKED]  # there is but one order
+        fits = fits & _any_of(kinds, kinds.move, range(MOVES) if locked else _moves(names, place, to_id(shown.move)))
     if shown.gimmick is not None:
         fits = fits & kinds.gimmick.get(shown.gimmick, kinds.none)
     if shown.target is not None and len(names.moves) > 1:

@@ -6,6 +6,7 @@ from sparring.games.pokemon.tracking.effects import (
     BINDING,
     COUNTED,
     ELAPSED,
+    SIDE_GUARDS,
     SIDE_SINGLE_TURN,
     SINGLE_MOVE,
     SINGLE_TURN,
@@ -15,7 +16,6 @@ from sparring.games.pokemon.tracking.effects import (
 )
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
-    MOST_TURNS,
     MOVE_WIDTH,
     MOVES_START,
     PLACE_IDS_START,
@@ -25,7 +25,7 @@ from sparring.games.pokemon.tracking.layout import (
     SIDE_START,
     TURN,
 )
-from sparring.games.pokemon.tracking.move_lines import write_borrowed
+from sparring.games.pokemon.tracking.move_lines import stall, write_borrowed
 from sparring.games.pokemon.tracking.places import show_types
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
@@ -147,6 +147,7 @@ def on_end(view: View, parts: list[str]) -> None:
         flag, turns = _future_columns(view, view.place(parts[2]))
         view.floats[flag] = 0.0
         view.stop_timer(turns)
+        view.striking = True
         return
     if effect == "neutralizinggas":
         view.floats[FIELD + c.FIELD_NEUTRALIZING_GAS] = 0.0
@@ -198,13 +199,9 @@ def on_singleturn(view: View, parts: list[str]) -> None:
             view.unknown[f"-singleturn: {effect}"] += 1
         return
     view.floats[index] = 1.0
-    view.turn_flags.append(index)
-    if effect in STALLING or (view.generation == 5 and effect in ("quickguard", "wideguard")):
-        row = PLACE_START[place]
-        count = row + c.ACTIVE_PROTECT_TURNS
-        view.floats[count] = min(MOST_TURNS, view.floats[count] + TURN)
-        # Lasts through the next turn only: the turn's end sees whether it was renewed.
-        view.timers[count] = 0.0
+    view.passing_flags[index] = 1
+    if effect in STALLING or (effect in SIDE_GUARDS and view.generation == 5):
+        stall(view, place)
 
 
 def on_singlemove(view: View, parts: list[str]) -> None:
@@ -231,7 +228,9 @@ def on_activate(view: View, parts: list[str]) -> None:
         _activate_item(view, place, effect, parts)
         return
     start = PLACE_START[place]
-    if effect in BINDING:
+    if effect == "feint" or "[broken]" in parts:
+        _break_protection(view, place)
+    elif effect in BINDING:
         view.floats[start + c.ACTIVE_BOUND] = 1.0
         view.start_timer(start + c.ACTIVE_BOUND_TURNS, 0, 1)
     elif effect == "trapped":
@@ -242,6 +241,8 @@ def on_activate(view: View, parts: list[str]) -> None:
         aimed = view.standing(other)
         if aimed >= 0:
             view.floats[PLACE_START[aimed] + c.ACTIVE_LOCK_ON] = 1.0
+            view.passing_flags[PLACE_START[aimed] + c.ACTIVE_LOCK_ON] = 2
+            view.aimed_by[aimed] = place
     elif effect == "mimic":
         _mimic(view, place, parts[4])
     elif effect == "skillswap":
@@ -250,6 +251,14 @@ def on_activate(view: View, parts: list[str]) -> None:
         _drain(view, place, view.tables.move(parts[4]), int(parts[5]))
     elif effect == "grudge" and len(parts) > 4:
         _drain(view, place, view.tables.move(parts[4]), 64)
+
+
+def _break_protection(view: View, place: int) -> None:
+    """A move has lifted what protects the Pokémon at `place`: its next protecting move counts as the first."""
+    view.floats[PLACE_START[place] + c.ACTIVE_PROTECTED] = 0.0
+    view.floats[SIDE_START[place // SLOTS] + c.SIDE_SIDE_PROTECTED] = 0.0
+    if view.generation > 5:
+        view.floats[PLACE_START[place] + c.ACTIVE_PROTECT_TURNS] = 0.0
 
 
 def _activate_ability(view: View, place: int, effect: str, parts: list[str]) -> None:

@@ -108,8 +108,27 @@ SIDE_SINGLE_TURN: dict[str, int] = dict.fromkeys(
 )
 """Effects of `-singleturn` on a whole side."""
 
-STALLING = frozenset({"protect", "maxguard", "endure", "matblock"})
-"""Effects of `-singleturn` that fail more often in a row; Quick and Wide Guard too before generation 6."""
+STALLING = frozenset({"protect", "maxguard", "endure"})
+"""Effects of `-singleturn` after which protecting moves fail more often."""
+
+STALLING_MOVES = frozenset(
+    {
+        "protect",
+        "detect",
+        "endure",
+        "kingsshield",
+        "spikyshield",
+        "banefulbunker",
+        "obstruct",
+        "silktrap",
+        "burningbulwark",
+        "maxguard",
+    }
+)
+"""Moves that fail more often after protecting moves, and end their row when they do."""
+
+SIDE_GUARDS = frozenset({"quickguard", "wideguard"})
+"""Moves after which protecting moves fail more often; since generation 6 even if their side is guarded already."""
 
 SINGLE_TURN_UNSEEN = frozenset({"snatch", "powder", "electrify", "instruct"})
 """Effects of `-singleturn` that no decision can ever see at work."""
@@ -180,6 +199,14 @@ PASSED: tuple[int, ...] = (
     c.ACTIVE_THROAT_CHOP_TURNS,
     c.ACTIVE_MUD_SPORT,
     c.ACTIVE_WATER_SPORT,
+    c.ACTIVE_BOUND,
+    c.ACTIVE_BOUND_TURNS,
+    c.ACTIVE_PROTECT_TURNS,
+    c.ACTIVE_ENDURING,
+    c.ACTIVE_HELPED,
+    c.ACTIVE_MAGIC_COAT,
+    c.ACTIVE_PROTECTED,
+    c.ACTIVE_ROOSTING,
 )
 """What Baton Pass hands on."""
 

@@ -1,7 +1,7 @@
 """Lines about what lasts on a side or the whole field, and the turns it all takes."""
 
 from sparring.games.pokemon import column_numbers as c
-from sparring.games.pokemon.columns import ACTIVES, SLOTS
+from sparring.games.pokemon.columns import ACTIVES
 from sparring.games.pokemon.tracking.effects import (
     EXTENDED,
     ROOMS,
@@ -15,7 +15,6 @@ from sparring.games.pokemon.tracking.layout import (
     FIELD,
     PLACE_IDS_START,
     PLACE_START,
-    PLACE_WIDTH,
     POKEMON_IDS_START,
     POKEMON_START,
     SIDE_START,
@@ -179,12 +178,16 @@ def on_fieldactivate(view: View, parts: list[str]) -> None:
 def on_upkeep(view: View, parts: list[str]) -> None:
     """`|upkeep`: the turn's end has been worked out, and everything that lasts has come one turn further."""
     floats, ids = view.floats, view.ids
+    view.striking = False
     if view.timers:
         _run_timers(view)
-    if view.turn_flags:
-        for index in view.turn_flags:
-            floats[index] = 0.0
-        view.turn_flags.clear()
+    if view.passing_flags:
+        for index, turns in list(view.passing_flags.items()):
+            if turns > 1:
+                view.passing_flags[index] = turns - 1
+            else:
+                floats[index] = 0.0
+                del view.passing_flags[index]
     for row in view.active:
         if row >= 0 and ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS] == c.STATUS_TOXIC:
             index = POKEMON_START[row] + c.POKEMON_TOXIC_TURNS
@@ -194,9 +197,6 @@ def on_upkeep(view: View, parts: list[str]) -> None:
 def _run_timers(view: View) -> None:
     floats = view.floats
     for column, step in list(view.timers.items()):
-        if step == 0.0:  # a row of protecting moves: gone unless renewed this turn
-            _end_protect_row(view, column)
-            continue
         value = max(0.0, floats[column] + step)
         if value < TURN / 2 and step < 0:
             value = view.longer.pop(column, 0.0)
@@ -205,18 +205,6 @@ def _run_timers(view: View) -> None:
                 if column in _STRIKES:  # struck, or nobody stood there
                     floats[column - 1] = 0.0
         floats[column] = min(1.0, value)
-
-
-def _end_protect_row(view: View, column: int) -> None:
-    start = column - c.ACTIVE_PROTECT_TURNS
-    guarded = (c.ACTIVE_PROTECTED, c.ACTIVE_ENDURING)
-    side = (start - PLACE_START[0]) // PLACE_WIDTH // SLOTS
-    if any(view.floats[start + flag] for flag in guarded):
-        return
-    if view.floats[SIDE_START[side] + c.SIDE_SIDE_PROTECTED]:
-        return
-    view.floats[column] = 0.0
-    del view.timers[column]
 
 
 def on_turn(view: View, parts: list[str]) -> None:

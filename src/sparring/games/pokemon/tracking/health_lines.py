@@ -8,6 +8,7 @@ from sparring.games.pokemon.tracking.layout import (
     SIDE_START,
     TURN,
 )
+from sparring.games.pokemon.tracking.places import act
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import STATUSES, effect_id, parse_condition
 from sparring.games.pokemon.tracking.view import View
@@ -39,6 +40,8 @@ def on_damage(view: View, parts: list[str]) -> None:
     if len(parts) > 4:
         source, other = tags(parts, 4)
         reveal(view, source, view.row(other) if other else row)
+        if source == "confusion" and view.generation > 1:  # it hurt itself instead of moving
+            act(view, view.place(parts[2]))
 
 
 def on_heal(view: View, parts: list[str]) -> None:
@@ -82,7 +85,7 @@ def on_status(view: View, parts: list[str]) -> None:
     if len(parts) > 4:
         source, other = tags(parts, 4)
         reveal(view, source, view.row(other) if other else row)
-        if source == "item: Toxic Orb":  # comes after this turn's poison has been counted
+        if source == "item: Toxic Orb" or view.striking:  # comes after this turn's poison has been counted
             view.floats[POKEMON_START[row] + c.POKEMON_TOXIC_TURNS] = -TURN
 
 

@@ -1,11 +1,8 @@
 """Lines about moves: which a Pokémon has shown, what they cost, what they leave waiting."""
 
-from array import array
-
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.columns import MOVES, PP_SCALE, SLOTS
 from sparring.games.pokemon.dex import TARGETS
-from sparring.games.pokemon.tracking.effects import SINGLE_MOVE
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
     MOST_TURNS,
@@ -21,6 +18,7 @@ from sparring.games.pokemon.tracking.layout import (
     SIDE_START,
     TURN,
 )
+from sparring.games.pokemon.tracking.places import act
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
 from sparring.games.pokemon.tracking.view import View
@@ -30,11 +28,9 @@ _EVERYONE = TARGETS.index("all")
 _NO_PRESSURE = frozenset(
     TARGETS.index(name) for name in ("self", "allies", "allySide", "allyTeam", "foeSide", "adjacentAlly")
 )
-_WAITING = sorted((*SINGLE_MOVE.values(), c.ACTIVE_RECHARGING, c.ACTIVE_PREPARING))
-assert list(range(_WAITING[0], _WAITING[-1] + 1)) == _WAITING, "columns that last until their Pokémon acts lie together"
-_UNTIL_IT_ACTS = tuple(slice(start + _WAITING[0], start + _WAITING[-1] + 1) for start in PLACE_START)
-_NOTHING_WAITS = array("f", bytes(4 * len(_WAITING)))
 _ABILITY = tuple(start + c.ACTIVE_ID_ABILITY for start in PLACE_IDS_START)
+_TURNED_BACK = frozenset({"ability: Magic Bounce", "move: Magic Coat", "move: Snatch"})
+"""What makes a Pokémon use a foe's move on the foe's turn to act, not on its own."""
 
 
 def on_move(view: View, parts: list[str]) -> None:
@@ -48,14 +44,19 @@ def on_move(view: View, parts: list[str]) -> None:
     view.target = view.place(parts[4]) if len(parts) > 4 else -1
     tables, ids, at = view.tables, view.ids, PLACE_IDS_START[place]
     name = parts[3]
-    move = tables.move(name)
+    move = view.used = tables.move(name)
     source = ""
     if len(parts) > 5:
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.active[place])
-    locked = view.locked[place] or source == "lockedmove" or ids[at + c.ACTIVE_ID_PREPARED_MOVE] == move
-    _act(view, place)
+    locked = not source.startswith("ability: ") and (
+        view.locked[place] or source == "lockedmove" or ids[at + c.ACTIVE_ID_PREPARED_MOVE] == move
+    )
+    if source not in _TURNED_BACK:
+        act(view, place)
+    if move in tables.side_guards and view.generation > 5 and "[still]" not in parts:
+        stall(view, place)
     if source and not locked and tables.move(effect_id(source)) != move:
         _call(view, place, move, source, parts)
         return
@@ -70,6 +71,13 @@ def on_move(view: View, parts: list[str]) -> None:
             locked = _spent_otherwise_in_generation_1(view, place, move, source)
         pressed = 0 if source else _pressure(view, place, move, parts)
         _learn(view, place, move, 0 if locked else 1 + pressed)
+
+
+def stall(view: View, place: int) -> None:
+    """The Pokémon at `place` has protected itself: doing so again, by the end of the next turn, works less often."""
+    count = PLACE_START[place] + c.ACTIVE_PROTECT_TURNS
+    view.floats[count] = min(MOST_TURNS, view.floats[count] + TURN)
+    view.passing_flags[count] = 2
 
 
 def _promise(view: View, place: int, move: int) -> None:
@@ -177,13 +185,6 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
     return extra
 
 
-def _act(view: View, place: int) -> None:
-    """The Pokémon at `place` acts or tries to: what waited for that is over."""
-    if any(view.floats[_UNTIL_IT_ACTS[place]]):
-        view.floats[_UNTIL_IT_ACTS[place]] = _NOTHING_WAITS
-        view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_PREPARED_MOVE] = 0
-
-
 def on_cant(view: View, parts: list[str]) -> None:
     """`|cant|p1a: Rex|slp`, `|cant|p1a: Rex|Disable|Crunch`."""
     place = view.standing(parts[2])
@@ -191,7 +192,7 @@ def on_cant(view: View, parts: list[str]) -> None:
         return
     reason = parts[3]
     if view.generation > 1 or reason in ("par", "recharge"):  # in generation 1 other reasons only put off a second turn
-        _act(view, place)
+        act(view, place)
     if reason == "slp":
         slept = POKEMON_START[view.active[place]] + c.POKEMON_SLEEP_TURNS
         view.floats[slept] = min(MOST_TURNS, view.floats[slept] + TURN)

@@ -23,6 +23,7 @@ from sparring.games.pokemon.tracking.layout import (
 )
 from sparring.games.pokemon.tracking.move_lines import borrow_move
 from sparring.games.pokemon.tracking.own_team import Entry
+from sparring.games.pokemon.tracking.tables import FAINTED, OwnMoves
 from sparring.games.pokemon.tracking.view import View
 
 Asked = dict[str, Any]
@@ -35,6 +36,7 @@ _ASKED = tuple(
 )
 _NOTHING_ASKED = array("f", bytes(4 * _ASKED_WIDTH))
 _LISTS = tuple(slice(start, start + MOVES) for start in PLACE_MOVE_IDS_START)
+_ROW_LISTS = tuple(slice(start, start + MOVES) for start in MOVE_IDS_START)
 _OPTIONS = {
     "trapped": c.ACTIVE_TRAPPED,
     "maybeTrapped": c.ACTIVE_MAYBE_TRAPPED,
@@ -65,44 +67,40 @@ _OUTSIDE = {"recharge": o.RECHARGE, "struggle": o.STRUGGLE, "fight": o.FIGHT}
 
 def write_offer(view: View, request: dict[str, Any], team: list[Entry], order: list[int]) -> None:
     """Writes what the side may do; `order` is the row of each Pokémon of `team`, whose rows must be up to date."""
-    offer, floats, ids = view.offer, view.floats, view.ids
+    offer, floats = view.offer, view.floats
     actives, forced = request.get("active") or (), request.get("forceSwitch") or ()
     preview = "teamPreview" in request
     offer[:] = _NO_OFFER
-    floats[FIELD + c.FIELD_PREVIEW] = float(preview)
-    floats[FIELD + c.FIELD_FORCED] = float(bool(forced))
-    offer[o.KIND] = o.TURN if actives else o.FORCED if forced else o.PREVIEW if preview else o.NOTHING
-    if offer[o.KIND] != o.NOTHING:
-        _write_positions(offer, team, order, len(actives or forced))
+    floats[FIELD + c.FIELD_PREVIEW] = 1.0 if preview else 0.0
+    floats[FIELD + c.FIELD_FORCED] = 1.0 if forced else 0.0
+    kind = o.TURN if actives else o.FORCED if forced else o.PREVIEW if preview else o.NOTHING
+    if kind != o.NOTHING:
+        offer[o.KIND] = kind
+        offer[o.SIZE] = len(order)
+        places = len(actives or forced)
+        for position, row in enumerate(order):
+            offer[o.POSITION + row] = position + 1
+            if team[position]["condition"] == FAINTED:
+                offer[o.FAINTED + row] = 1
+            elif position >= places:
+                offer[o.ENTERS + row] = 1
     if preview:
         return
     for place in range(SLOTS):
         floats[_ASKED[place]] = _NOTHING_ASKED
         if place >= len(team):
             continue
-        entry = team[place]
+        entry, at = team[place], o.PLACE_AT[place]
         asked = actives[place] if place < len(actives) else None
-        if place < len(forced):
-            must = forced[place]
-            offer[o.PLACE_AT[place] + o.MUST_SWITCH] = bool(must)
-            offer[o.PLACE_AT[place] + o.REVIVING] = bool(entry.get("reviving"))
+        if place < len(forced) and forced[place]:
+            offer[at + o.MUST_SWITCH] = 1
+            offer[at + o.REVIVING] = 1 if entry.get("reviving") else 0
             if entry["active"]:
-                floats[PLACE_START[place] + c.ACTIVE_MUST_SWITCH] = float(must)
-        elif asked and not offer[o.FAINTED + order[place]] and not entry.get("commanding"):
-            _offer_place(offer, o.PLACE_AT[place], asked, entry["moves"])
-        if entry["active"] and ids[PLACE_IDS_START[place]]:
+                floats[PLACE_START[place] + c.ACTIVE_MUST_SWITCH] = 1.0
+        elif asked and entry["condition"] != FAINTED and not entry.get("commanding"):
+            _offer_place(offer, at, asked, entry["moves"])
+        if entry["active"] and view.ids[PLACE_IDS_START[place]]:
             _write_place(view, place, order[place], entry, asked)
-
-
-def _write_positions(offer: bytearray, team: list[Entry], order: list[int], places: int) -> None:
-    """Where each Pokémon of the team is in Showdown's list, and who may come in."""
-    offer[o.SIZE] = len(order)
-    for position, (row, entry) in enumerate(zip(order, team, strict=True), 1):
-        offer[o.POSITION + row] = position
-        if entry["condition"].endswith(" fnt"):
-            offer[o.FAINTED + row] = 1
-        elif position > places:
-            offer[o.ENTERS + row] = 1
 
 
 # The offer of one place.
@@ -122,8 +120,14 @@ def _offer_place(offer: bytearray, at: int, asked: Asked, own: list[str]) -> Non
         if max_moves and not asked.get("canDynamax"):  # dynamaxed: every plain move is its max move
             moves = max_moves["maxMoves"]
         _offer_moves(offer, at + o.AIMS, moves)
+    if len(asked) > 1:
+        _offer_options(offer, at, asked, locked)
+
+
+def _offer_options(offer: bytearray, at: int, asked: Asked, locked: bool) -> None:
+    """Trapping, and the gimmicks that may be used now."""
     for key, value in asked.items():
-        if not value or key == "moves":
+        if not value:
             continue
         if key == "trapped":
             offer[at + o.TRAPPED] = 1
@@ -145,9 +149,10 @@ def _offer_place(offer: bytearray, at: int, asked: Asked, own: list[str]) -> Non
 
 def _offer_moves(offer: bytearray, at: int, moves: list[dict[str, Any] | None]) -> None:
     """The aims of a list of moves, none for one that is disabled or not there."""
+    aims_of = o.AIMS_OF
     for move in moves[:MOVES]:
         if move and not move.get("disabled"):
-            offer[at] = o.AIMS_OF.get(move.get("target"), o.AIM_NONE)  # type: ignore[arg-type]
+            offer[at] = aims_of.get(move.get("target"), 1)  # type: ignore[arg-type]
         at += 1
 
 
@@ -164,38 +169,35 @@ def _locked_place(move: str, own: list[str]) -> int:
 
 def _write_place(view: View, place: int, row: int, entry: Entry, asked: Asked | None) -> None:
     """What the own Pokémon at `place` is now and may do."""
-    floats, ids, start = view.floats, view.ids, PLACE_START[place]
-    ability = entry.get("ability")
-    if ability is not None:
-        ids[PLACE_IDS_START[place] + c.ACTIVE_ID_ABILITY] = view.tables.dex.abilities[ability]
+    floats, start = view.floats, PLACE_START[place]
+    if "ability" in entry:
+        view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_ABILITY] = view.tables.dex.abilities[entry["ability"]]
     if entry.get("commanding"):
         floats[start + c.ACTIVE_COMMANDING] = 1.0
     if entry.get("reviving"):
         floats[start + c.ACTIVE_REVIVING] = 1.0
-    known = view.sets[row]
-    if known is not None and known.moves is entry["moves"]:
-        numbers, listed_now = known.numbers, known.listed
-    else:
-        numbers = tuple(view.tables.move(name) for name in entry["moves"][:MOVES])
-        listed_now = None
-    if ids[_LISTS[place]] != listed_now:
-        _show_list(view, place, numbers)
+    known: OwnMoves | None = view.sets[row]
+    if known is None or known.moves is not entry["moves"]:  # by Transform or Mimic it has others
+        known = OwnMoves(view.tables, entry["moves"])
+    if view.ids[_LISTS[place]] != known.listed:
+        _show_list(view, place, known.numbers)
     if not asked:
         return
-    listed = asked["moves"]
-    locked = "pp" not in listed[0]
-    if not locked and len(listed) == len(numbers):
-        _write_pp(view, place, numbers, listed)
+    moves = asked["moves"]
+    locked = "pp" not in moves[0]
+    if not locked and len(moves) == len(known.numbers):
+        _write_pp(view, place, known, moves)
     else:  # a request for a locked move names only that
-        named = {view.tables.move(move["id"]) for move in listed}
-        fight = listed[0]["id"] == "fight"
-        for index, number in enumerate(numbers):
+        named = {view.tables.move(move["id"]) for move in moves}
+        fight = moves[0]["id"] == "fight"
+        for index, number in enumerate(known.numbers):
             at = PLACE_MOVES_START[place] + index * MOVE_WIDTH
             floats[at + c.MOVE_DISABLED] = float(number not in named and not fight)
-    for key, value in asked.items():
-        if value and key in _OPTIONS:
-            floats[start + _OPTIONS[key]] = 1.0
-    view.locked[place] = locked and len(listed) == 1 and bool(asked.get("trapped"))
+    if len(asked) > 1:
+        for key, value in asked.items():
+            if value and key in _OPTIONS:
+                floats[start + _OPTIONS[key]] = 1.0
+    view.locked[place] = locked and len(moves) == 1 and bool(asked.get("trapped"))
 
 
 def _show_list(view: View, place: int, numbers: tuple[int, ...]) -> None:
@@ -212,24 +214,37 @@ def _show_list(view: View, place: int, numbers: tuple[int, ...]) -> None:
             floats[at + c.MOVE_KNOWN] = 1.0
 
 
-def _write_pp(view: View, place: int, numbers: tuple[int, ...], listed: list[dict[str, Any]]) -> None:
+def _write_pp(view: View, place: int, known: OwnMoves, moves: list[dict[str, Any]]) -> None:
     """PP of all moves and which are disabled, of the place and, if they are its own, of the Pokémon there."""
-    floats, ids, row = view.floats, view.ids, view.active[place]
-    at, own, own_number = PLACE_MOVES_START[place], MOVES_START[row], MOVE_IDS_START[row]
-    transformed = floats[PLACE_START[place] + c.ACTIVE_TRANSFORMED]
-    for number, move in zip(numbers, listed, strict=True):
-        most = move["maxpp"]
+    floats, row = view.floats, view.active[place]
+    at, own = PLACE_MOVES_START[place], MOVES_START[row]
+    borrowed = view.ids[_ROW_LISTS[row]] != known.listed
+    if borrowed and not floats[PLACE_START[place] + c.ACTIVE_TRANSFORMED]:
+        _write_pp_of_mimic(view, row, known, moves)
+    borrowed = borrowed or bool(floats[PLACE_START[place] + c.ACTIVE_TRANSFORMED])
+    for move in moves:
+        most, left = move["maxpp"], move["pp"]
         share = most / PP_SCALE
-        left = min(1.0, move["pp"] / most) if most else 0.0
+        left = left / most if left < most else 1.0 if most else 0.0
         floats[at + c.MOVE_PP] = left
         floats[at + c.MOVE_MAX_PP] = share
         floats[at + c.MOVE_DISABLED] = 1.0 if move.get("disabled") else 0.0
-        if not transformed:
-            if ids[own_number] == number:
-                floats[own + c.MOVE_PP] = left
-                floats[own + c.MOVE_MAX_PP] = share
-            elif view.generation == 1:  # what was mimicked shares the PP of Mimic
-                floats[own + c.MOVE_PP] = min(1.0, move["pp"] / (floats[own + c.MOVE_MAX_PP] * PP_SCALE))
+        if not borrowed:
+            floats[own + c.MOVE_PP] = left
+            floats[own + c.MOVE_MAX_PP] = share
         at += MOVE_WIDTH
+        own += MOVE_WIDTH
+
+
+def _write_pp_of_mimic(view: View, row: int, known: OwnMoves, moves: list[dict[str, Any]]) -> None:
+    """PP of the own list of a Pokémon that has a move by Mimic among the others."""
+    floats, own, own_number = view.floats, MOVES_START[row], MOVE_IDS_START[row]
+    for number, move in zip(known.numbers, moves, strict=True):
+        most = move["maxpp"]
+        if view.ids[own_number] == number:
+            floats[own + c.MOVE_PP] = min(1.0, move["pp"] / most) if most else 0.0
+            floats[own + c.MOVE_MAX_PP] = most / PP_SCALE
+        elif view.generation == 1:  # what was mimicked shares the PP of Mimic
+            floats[own + c.MOVE_PP] = min(1.0, move["pp"] / (floats[own + c.MOVE_MAX_PP] * PP_SCALE))
         own += MOVE_WIDTH
         own_number += 1

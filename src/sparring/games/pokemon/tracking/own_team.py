@@ -1,5 +1,6 @@
 """The own team as a request tells it: which Pokémon is in which row, and what each one is."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sparring.core import InputError
@@ -19,52 +20,58 @@ from sparring.games.pokemon.tracking.view import View
 Entry = dict[str, Any]
 """One Pokémon of `request["side"]["pokemon"]`."""
 
-_RARE = ("details", "baseAbility", "moves", "stats", "teraType")
-
 
 def write_team(view: View, team: list[Entry], *, preview: bool) -> list[int]:
     """Writes the own team and returns the row of each Pokémon in the request's order, which every switch changes."""
-    order, entries = _order(view, team), view.entries
+    order, entries, conditions = _order(view, team), view.entries, view.conditions
     wrong = () if preview else _disguised(view, team, order)
     for place in wrong:
         if view.active[place] >= 0:
             _undo_disguise(view, place, order[place])
     for row, entry in zip(order, team, strict=True):
-        if entry is not entries[row] and entry != entries[row]:
-            _write_entry(view, row, entry)
+        before = entries[row]
+        if (entry is not before and entry != before) or not conditions[row]:
+            _write_entry(view, row, entry, before)
     for place in wrong:
         _correct_place(view, place, order[place])
     return order
 
 
-def _disguised(view: View, team: list[Entry], order: list[int]) -> list[int]:
+def _disguised(view: View, team: list[Entry], order: list[int]) -> Sequence[int]:
     """Own places at which the lines showed another Pokémon than the one that stands there."""
-    active, places = view.active, range(min(SLOTS, len(team)))
+    active = view.active
+    if active[0] == order[0] and (len(team) == 1 or active[1] == order[1] or not team[1]["active"]):
+        return ()
+    places = range(min(SLOTS, len(team)))
     return [place for place in places if active[place] != order[place] and team[place]["active"]]
 
 
 def _order(view: View, team: list[Entry]) -> list[int]:
-    """The row of each Pokémon of the request, whose order changes with every switch."""
-    idents = [entry["ident"] for entry in team]
-    if idents == view.idents and not view.shared_names:
-        return view.team_order
+    """The row of each Pokémon of the request."""
+    rows = view.own_rows
+    if rows and len(team) == len(rows):
+        try:
+            return [rows[entry["ident"]] for entry in team]
+        except KeyError:
+            pass
     if len(team) > TEAM:
         raise InputError(f"a team of {len(team)} Pokémon; at most {TEAM} can be played")
+    idents = [entry["ident"] for entry in team]
     names = [ident[4:] for ident in idents]
     if view.requests == 0 and (view.turn <= 1 or not any(view.names[:TEAM])):
         view.rows_by_name[0].clear()
         for row, name in enumerate(names):
             view.name_row(row, name)
-        view.team_order = list(range(len(team)))
-    elif [view.names[row] for row in view.team_order] != names or view.shared_names:
-        view.team_order = _match(view, names, team)
+        order = list(range(len(team)))
+    else:
+        order = _match(view, names, team)
         if len(team) < TEAM:
             for row in range(TEAM):
                 start = POKEMON_START[row]
-                if row not in view.team_order and view.floats[start + c.POKEMON_KNOWN]:
+                if row not in order and view.floats[start + c.POKEMON_KNOWN]:
                     view.floats[start + c.POKEMON_ABSENT] = 1.0
-    view.idents = idents
-    return view.team_order
+    view.own_rows = {} if view.shared_names else dict(zip(idents, order, strict=True))
+    return order
 
 
 def _match(view: View, names: list[str], team: list[Entry]) -> list[int]:
@@ -93,32 +100,49 @@ def _likeness(before: Entry, entry: Entry) -> int:
     return sum(before.get(key) == value for key, value in entry.items())
 
 
-def _write_entry(view: View, row: int, entry: Entry) -> None:
-    """One own Pokémon; what cannot change between requests is written only when they differ."""
-    before = view.entries[row]
+def _write_entry(view: View, row: int, entry: Entry, before: Entry) -> None:
+    """One own Pokémon; of what seldom changes between requests only what did."""
+    condition = entry["condition"]
     view.entries[row] = entry
-    floats, ids = view.floats, view.ids
-    start, numbers = POKEMON_START[row], POKEMON_IDS_START[row]
-    fraction, most, status = parse_condition(entry["condition"])
+    if condition != view.conditions[row] or not before:
+        view.conditions[row] = condition
+        _write_condition(view, row, condition)
+    _write_item(view, row, entry["item"])
+    if not before or entry["details"] != before["details"] or not _same_set(before, entry):
+        _write_set(view, row, entry, not before or before["details"] != entry["details"])
+
+
+def _same_set(before: Entry, entry: Entry) -> bool:
+    """Whether two entries have the same stats, moves, ability and tera type; mostly they are the very same objects."""
+    for key in ("stats", "moves", "baseAbility"):
+        if before[key] is not entry[key] and before[key] != entry[key]:
+            return False
+    return bool(before.get("teraType") == entry.get("teraType"))
+
+
+def _write_condition(view: View, row: int, condition: str) -> None:
+    """HP and status of an own Pokémon."""
+    floats, start = view.floats, POKEMON_START[row]
+    fraction, most, status = parse_condition(condition)
     floats[start + c.POKEMON_HP] = fraction
     floats[start + c.POKEMON_FAINTED] = 0.0 if fraction else 1.0
-    if ids[numbers + c.POKEMON_ID_STATUS] != status:
+    if view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS] != status:
         view.set_status(row, status)
     if most:
         floats[start + c.POKEMON_MAX_HP] = most / STAT_SCALE
-    item = view.tables.dex.items[entry["item"]]
-    if ids[numbers + c.POKEMON_ID_ITEM] != item or not floats[start + c.POKEMON_ITEM_KNOWN]:
+
+
+def _write_item(view: View, row: int, name: str) -> None:
+    """What an own Pokémon holds."""
+    floats, ids, start = view.floats, view.ids, POKEMON_START[row]
+    item = view.tables.dex.items[name]
+    if ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ITEM] != item or not floats[start + c.POKEMON_ITEM_KNOWN]:
         if item:
             view.reveal_item(row, item)
         else:
-            ids[numbers + c.POKEMON_ID_ITEM] = 0
+            ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ITEM] = 0
             floats[start + c.POKEMON_ITEM_HELD] = 0.0
         floats[start + c.POKEMON_ITEM_KNOWN] = 1.0
-    for key in _RARE:
-        old, new = before.get(key), entry.get(key)
-        if old is not new and old != new:
-            _write_set(view, row, entry, before.get("details") != entry["details"])
-            return
 
 
 def _write_set(view: View, row: int, entry: Entry, new_details: bool) -> None:

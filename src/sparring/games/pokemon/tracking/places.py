@@ -1,10 +1,11 @@
 """Places on the field: who comes and goes, what it shows there, and what stays known if it never was there."""
 
 from array import array
+from typing import Any
 
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.columns import ACTIVES, MOVES, POKEMON
-from sparring.games.pokemon.tracking.effects import PASSED
+from sparring.games.pokemon.tracking.effects import PASSED, SINGLE_MOVE
 from sparring.games.pokemon.tracking.layout import (
     MOVE_IDS_START,
     MOVES_START,
@@ -39,30 +40,34 @@ _NOBODY = array("h", bytes(2 * PLACE_IDS_WIDTH))
 _NO_MOVES = array("f", bytes(4 * MOVES_WIDTH))
 _NO_MOVE_IDS = array("h", bytes(2 * MOVES))
 
+_WAITING = sorted((*SINGLE_MOVE.values(), c.ACTIVE_RECHARGING, c.ACTIVE_PREPARING))
+assert list(range(_WAITING[0], _WAITING[-1] + 1)) == _WAITING, "columns that last until their Pokémon acts lie together"
+_UNTIL_IT_ACTS = tuple(slice(start + _WAITING[0], start + _WAITING[-1] + 1) for start in PLACE_START)
+_NOTHING_WAITS = array("f", bytes(4 * len(_WAITING)))
+
 
 # Coming and going.
 
 
 def clear_place(view: View, place: int) -> None:
     """Nothing stands at `place` and nothing lasts there."""
-    floats, ids, timers, blocked_by = view.floats, view.ids, view.timers, view.blocked_by
+    floats, ids, start = view.floats, view.ids, PLACE_START[place]
     floats[_PLACE[place]] = _NOTHING
     ids[_PLACE_IDS[place]] = _NOBODY
     ids[_PLACE_MOVE_IDS[place]] = _NO_MOVE_IDS
     floats[_PLACE_MOVES[place]] = _NO_MOVES
-    if timers:
-        start = PLACE_START[place]
-        end = start + PLACE_WIDTH
-        for column in [column for column in timers if start <= column < end]:
-            del timers[column]
+    for timed in (view.timers, view.passing_flags):
+        for column in [column for column in timed if start <= column < start + PLACE_WIDTH]:
+            del timed[column]
     view.ability_changed[place] = False
     view.locked[place] = False
-    blocked_by[place] = -1
-    if place in blocked_by:
-        for other, blocker in enumerate(blocked_by):
-            if blocker == place:
-                floats[PLACE_START[other] + c.ACTIVE_BLOCKED] = 0.0
-                blocked_by[other] = -1
+    for column, held_by in ((c.ACTIVE_BLOCKED, view.blocked_by), (c.ACTIVE_LOCK_ON, view.aimed_by)):
+        held_by[place] = -1
+        if place in held_by:
+            for other, holder in enumerate(held_by):
+                if holder == place:
+                    floats[PLACE_START[other] + column] = 0.0
+                    held_by[other] = -1
 
 
 def leave(view: View, place: int) -> None:
@@ -101,24 +106,73 @@ def switch(view: View, place: int, row: int, *, passing: str) -> None:
         leave(view, place)
         enter(view, place, row)
         return
-    floats, timers = view.floats, view.timers
-    kept: list[tuple[int, float, float | None]] = []
+    floats, timers, passing_flags = view.floats, view.timers, view.passing_flags
+    kept: list[tuple[int, float, float | None, int | None]] = []
     start = PLACE_START[place]
     for column in PASSED if passing == "all" else (c.ACTIVE_SUBSTITUTE,):
         value = floats[start + column]
         if value or start + column in timers:
-            kept.append((start + column, value, timers.get(start + column)))
-    blocked = view.blocked_by.copy() if passing == "all" and view.generation < 5 else []
+            kept.append((start + column, value, timers.get(start + column), passing_flags.get(start + column)))
+    handed = passing == "all" and view.generation < 5  # before generation 5, what holds another is handed on as well
+    blocked = view.blocked_by.copy() if handed else []
+    aimed = view.aimed_by.copy() if handed else []
     leave(view, place)
     enter(view, place, row)
-    for other, blocker in enumerate(blocked):  # before generation 5, blocking is handed on as well
+    for other, blocker in enumerate(blocked):
         if blocker >= 0 and place in (other, blocker):
             view.blocked_by[other] = blocker
             floats[PLACE_START[other] + c.ACTIVE_BLOCKED] = 1.0
-    for index, value, step in kept:
+    for other, aimer in enumerate(aimed):
+        if aimer == place:
+            view.aimed_by[other] = aimer
+            floats[PLACE_START[other] + c.ACTIVE_LOCK_ON] = 1.0
+    for index, value, step, turns in kept:
         floats[index] = value
         if step is not None:
             timers[index] = step
+        if turns is not None:
+            passing_flags[index] = turns
+
+
+def swap(view: View, first: int) -> None:
+    """The two Pokémon of a side change places, `first` being the left one, with everything that lasts on them."""
+    second = first + 1
+    for numbers, spans in (
+        (view.floats, _PLACE),
+        (view.floats, _PLACE_MOVES),
+        (view.ids, _PLACE_IDS),
+        (view.ids, _PLACE_MOVE_IDS),
+    ):
+        left, right = numbers[spans[first]], numbers[spans[second]]
+        numbers[spans[first]], numbers[spans[second]] = right, left  # type: ignore[assignment]
+    by_place: tuple[list[Any], ...] = (
+        *(view.active, view.arrivals, view.ability_changed, view.locked),
+        *(view.blocked_by, view.aimed_by),
+    )
+    for one in by_place:
+        one[first], one[second] = one[second], one[first]
+    moved = {first: second, second: first}
+    view.blocked_by = [moved.get(place, place) for place in view.blocked_by]
+    view.aimed_by = [moved.get(place, place) for place in view.aimed_by]
+    view.mover, view.target = moved.get(view.mover, view.mover), moved.get(view.target, view.target)
+    view.passing, view.promised = moved.get(view.passing, view.passing), moved.get(view.promised, view.promised)
+    left_start, right_start, end = PLACE_START[first], PLACE_START[second], PLACE_START[second] + PLACE_WIDTH
+
+    def column_now(column: int) -> int:
+        if not left_start <= column < end:
+            return column
+        return column + PLACE_WIDTH if column < right_start else column - PLACE_WIDTH
+
+    view.timers = {column_now(column): step for column, step in view.timers.items()}
+    view.passing_flags = {column_now(column): turns for column, turns in view.passing_flags.items()}
+
+
+def act(view: View, place: int) -> None:
+    """The Pokémon at `place` acts or tries to: what waited for that is over."""
+    view.floats[PLACE_START[place] + c.ACTIVE_FLINCH_RISK] = 0.0
+    if any(view.floats[_UNTIL_IT_ACTS[place]]):
+        view.floats[_UNTIL_IT_ACTS[place]] = _NOTHING_WAITS
+        view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_PREPARED_MOVE] = 0
 
 
 # What is seen there.

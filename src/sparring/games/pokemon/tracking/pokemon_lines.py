@@ -110,6 +110,7 @@ def on_transform(view: View, parts: list[str]) -> None:
         for column in (c.ACTIVE_FOCUS_ENERGY, c.ACTIVE_DRAGON_CHEER, c.ACTIVE_LASER_FOCUS):
             floats[start + column] = floats[seen + column]
     floats[start + c.ACTIVE_TRANSFORMED] = 1.0
+    view.set_species(view.active[one], view.forme[view.active[one]])
     if (
         floats[POKEMON_START[view.active[one]] + c.POKEMON_TERASTALLIZED]
         or (floats[POKEMON_START[view.active[other]] + c.POKEMON_TERASTALLIZED])
@@ -197,8 +198,18 @@ def on_enditem(view: View, parts: list[str]) -> None:
         view.stolen = item
 
 
+def on_fail(view: View, parts: list[str]) -> None:
+    """`|-fail|p1a: Rex`. A protecting move that fails ends their row, but in generations 2 and 5."""
+    place = view.standing(parts[2])
+    if place == view.promised:
+        view.promised = -1
+    if view.used in view.tables.stalling and place == view.mover >= 0 and view.generation not in (2, 5):
+        view.floats[PLACE_START[place] + c.ACTIVE_PROTECT_TURNS] = 0.0
+    on_reveal_only(view, parts)
+
+
 def on_reveal_only(view: View, parts: list[str]) -> None:
-    """`-immune`, `-fail`, `-block`, `-miss`: nothing changes, but an ability or item may show."""
+    """`-immune`, `-block`, `-miss`: nothing changes, but an ability or item may show."""
     for index in range(3, len(parts)):
         part = parts[index]
         if part.startswith(("ability: ", "item: ", "[from] ability: ", "[from] item: ")):
@@ -221,7 +232,7 @@ HANDLERS: dict[str, Handler] = {
     "-item": on_item,
     "-enditem": on_enditem,
     "-immune": on_reveal_only,
-    "-fail": on_reveal_only,
+    "-fail": on_fail,
     "-block": on_reveal_only,
     "-miss": on_reveal_only,
 }

@@ -6,13 +6,6 @@ from sparring.games.pokemon.tracking.layout import (
     MOVE_IDS_START,
     MOVE_WIDTH,
     MOVES_START,
-    MOVES_WIDTH,
-    PLACE_IDS_START,
-    PLACE_IDS_WIDTH,
-    PLACE_MOVE_IDS_START,
-    PLACE_MOVES_START,
-    PLACE_START,
-    PLACE_WIDTH,
     POKEMON_IDS_START,
     POKEMON_START,
     SIDE_START,
@@ -23,6 +16,7 @@ from sparring.games.pokemon.tracking.places import (
     remember,
     show_identity,
     show_moves,
+    swap,
     switch,
     vacate,
 )
@@ -106,7 +100,7 @@ def on_switch(view: View, parts: list[str]) -> None:
     if side == 1 or not view.requests:
         view.describe(row, parts[3])
     else:  # the own looks may be an illusion: the next request tells
-        view.entries[row] = {}
+        view.conditions[row] = ""
     view.set_condition(row, parts[4])
     floats[start + c.POKEMON_TOXIC_TURNS] = 0.0
     if view.generation == 5:  # sleep starts over
@@ -179,36 +173,18 @@ def on_faint(view: View, parts: list[str]) -> None:
     if place >= 0:
         clear_place(view, place)
         if view.promised == place:
-            view.floats[SIDE_START[place // SLOTS] + c.SIDE_HEAL_NEXT_LEFT + place % SLOTS] = 1.0
+            heal = SIDE_START[place // SLOTS] + c.SIDE_HEAL_NEXT_LEFT + place % SLOTS
+            view.floats[heal] = 1.0
+            if view.generation < 8:  # it does not wait for ever
+                view.passing_flags[heal] = 1 if view.generation < 5 else 2
             view.promised = -1
 
 
 def on_swap(view: View, parts: list[str]) -> None:
     """`|swap|p1a: Rex|1`: two allies change places."""
     place = view.place(parts[2])
-    if place < 0:
-        return
-    first = place // SLOTS * SLOTS
-    for start, width, numbers in (
-        (PLACE_START[first], PLACE_WIDTH, view.floats),
-        (PLACE_MOVES_START[first], MOVES_WIDTH, view.floats),
-        (PLACE_IDS_START[first], PLACE_IDS_WIDTH, view.ids),
-        (PLACE_MOVE_IDS_START[first], MOVES, view.ids),
-    ):
-        left, right = numbers[start : start + width], numbers[start + width : start + 2 * width]
-        numbers[start : start + width] = right  # type: ignore[assignment]
-        numbers[start + width : start + 2 * width] = left  # type: ignore[assignment]
-    start, width = PLACE_START[first], PLACE_WIDTH
-    moved = {column: step for column, step in view.timers.items() if start <= column < start + 2 * width}
-    for column in moved:
-        del view.timers[column]
-    for column, step in moved.items():
-        view.timers[column + width if column < start + width else column - width] = step
-    second = first + 1
-    view.active[first], view.active[second] = view.active[second], view.active[first]
-    view.arrivals[first], view.arrivals[second] = view.arrivals[second], view.arrivals[first]
-    changed = view.ability_changed
-    changed[first], changed[second] = changed[second], changed[first]
+    if place >= 0:
+        swap(view, place // SLOTS * SLOTS)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -55,17 +55,23 @@ class View:
         """Float columns that change by so much at each turn's end."""
         self.longer: dict[int, float] = {}
         """Countdowns that may prove longer: what they start again from when they reach 0."""
-        self.turn_flags: list[int] = []
-        """Float columns that are 0 again when the turn is over."""
+        self.passing_flags: dict[int, int] = {}
+        """Float columns that are 0 again after so many turns' ends."""
         self.ability_changed: list[bool] = [False] * ACTIVES
         self.locked: list[bool] = [False] * ACTIVES
         """The last request offered nothing but to go on with a move (own places)."""
         self.mover = -1
         """The place that used the last move."""
+        self.used = 0
+        """The last move."""
         self.target = -1
         """The place it was aimed at."""
+        self.striking = False
+        """A Future Sight or Doom Desire is striking: the turn's end has begun."""
         self.blocked_by: list[int] = [-1] * ACTIVES
         """The place whose Pokémon must stay for the one here to be blocked."""
+        self.aimed_by: list[int] = [-1] * ACTIVES
+        """The place whose Pokémon has locked on to the one here."""
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
@@ -77,12 +83,12 @@ class View:
         self.arrivals: list[tuple[array[float], array[int], array[float], array[int]] | None] = [None] * ACTIVES
         """What was known of each place's row before it came in: an illusion may end."""
         self.requests = 0
-        self.idents: list[str] = []
-        """Who the Pokémon of the last request were, in its order; empty if their names have changed since."""
-        self.team_order: list[int] = []
-        """Row of each Pokémon of the last request, in its order."""
+        self.own_rows: dict[str, int] = {}
+        """Row by `ident` of the own Pokémon that requests list; empty if that is to be worked out anew."""
         self.entries: list[dict[str, Any]] = [{}] * TEAM
-        """What the last request said of each own row; empty where the lines have written over it since."""
+        """What the last request said of each own row; empty where all of it must be written anew."""
+        self.conditions: list[str] = [""] * TEAM
+        """HP and status as the last request gave them; "" where lines have written over them since."""
         self.sets: list[OwnSet | None] = [None] * TEAM
         self.first_items: list[int] = [-1] * POKEMON
         """What each Pokémon held as the battle began, 0 for nothing; -1 while that is unknown."""
@@ -150,7 +156,7 @@ class View:
         """From now on `name` means `row`."""
         self.names[row] = name
         if row < TEAM:
-            self.idents = []
+            self.own_rows = {}
         rows = self.rows_by_name[row // TEAM]
         if rows.setdefault(name, row) != row:
             self.shared_names.add(name)
