@@ -149,6 +149,8 @@ def test_a_page_can_be_followed_in_order(name, tmp_path, monkeypatch):
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", ["docs/search.md", "docs/workers.md", "docs/pokemon.md", "docs/rocket.md"])
 def test_a_slower_page_can_be_followed_in_order(name, tmp_path, monkeypatch):
+    for text in blocks(ROOT / name, "text"):
+        (tmp_path / "my-teams.txt").write_text(text)
     follow(ROOT / name, monkeypatch, tmp_path, skip=("mine.yaml",))
 
 

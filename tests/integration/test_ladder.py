@@ -331,8 +331,8 @@ def test_fifty_battles_without_a_fault(server: LocalServer, kind: type[TheirPlay
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("ours", [False, True])
 @pytest.mark.parametrize("theirs", [False, True])
-def test_sides_may_disagree_on_open_team_sheets(server: LocalServer, ours: bool, theirs: bool) -> None:
-    format = "gen9vgc2025regi"
+@pytest.mark.parametrize("format", ["gen9vgc2025regi", "gen9championsvgc2026regmb"])
+def test_sides_may_disagree_on_open_team_sheets(server: LocalServer, format: str, ours: bool, theirs: bool) -> None:
     with (
         closing(Rival(server, TheirRandomPlayer, format, accept_open_team_sheet=theirs).accept(2)) as rival,
         closing(live_arena([server], rival.name, total=2, format=format, open_sheets=ours)) as arena,

@@ -90,7 +90,7 @@ def test_a_client_that_only_sends_garbage_is_no_longer_read():
 def test_a_fault_of_the_servers_own_is_answered_and_told_once(monkeypatch):
     said = []
     with running(source(), say=said.append) as server:
-        monkeypatch.setattr(server.models["main"], "refusal", lambda spec: 1 / 0)
+        monkeypatch.setattr(server.models["main"], "refusal", lambda *hello: 1 / 0)
         socket = raw_socket(server.address)
         for _ in range(3):
             socket.send(hello(SPEC))

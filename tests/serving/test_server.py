@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as fuzz
 from hypothesis import strategies as st
 
-from sparring.core import Field, GameSpec, InputError, RunError
+from sparring.core import Field, GameSpec, InputError, RunError, Vocabulary
 from sparring.games.hex import GAME
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.serving import RemotePlayer, reload_model, server_status
@@ -48,6 +48,19 @@ def test_another_game_or_shape_is_refused_with_the_reason():
             RemotePlayer(server.address, "other", SPEC, matches=1)
         with pytest.raises(InputError, match="at most 8192 slots"):
             RemotePlayer(server.address, "main", SPEC, matches=10_000)
+
+
+def test_both_ends_must_number_the_same_names():
+    mine, yours = (Vocabulary({"things": names}, {}) for names in (("a", "b"), ("a", "c")))
+    with running(ModelSource("main", replace(SPEC, vocabulary=mine), lstm_policy(), 1)) as server:
+        for spec in (replace(SPEC, vocabulary=yours), SPEC):
+            with pytest.raises(
+                InputError, match="observations number other names than the model's: install the same hex"
+            ):
+                RemotePlayer(server.address, "main", spec, matches=4)
+        player = RemotePlayer(server.address, "main", replace(SPEC, vocabulary=mine), matches=4)
+        assert len(player.act(rows())) == len(rows())
+        player.close()
 
 
 def test_another_protocol_is_refused():

@@ -1,5 +1,6 @@
 """The training loop: it resumes bit for bit, tells a callback, stops politely, and learns."""
 
+import json
 import os
 import re
 import signal
@@ -138,6 +139,18 @@ def test_a_callback_is_told_of_every_update(tmp_path):
     for update, line in zip(told, updates(tmp_path / "r"), strict=True):
         assert update.metrics["loss/entropy"] == pytest.approx(line["loss/entropy"])
     assert_same_weights(told[-1].checkpoint, load_checkpoint(tmp_path / "r" / "checkpoints" / f"{outcome.updates:08d}"))
+
+
+def test_a_run_of_another_vocabulary_is_refused_and_told_how_its_weights_can_go_on(tmp_path):
+    run(tmp_path, decisions=700)
+    (state,) = tmp_path.glob("resume/*/state.json")
+    saved = json.loads(state.read_text())
+    assert "vocabulary" not in saved["values"], "Hex numbers no names"
+    saved["values"]["vocabulary"] = "of another version"
+    state.write_text(json.dumps(saved))
+    (state.parent / "SHA256SUMS").unlink()
+    with pytest.raises(InputError, match=f"another version of hex, .* can begin a new run: init={tmp_path}, .* --run"):
+        run(tmp_path)
 
 
 def test_what_a_callback_raises_stops_the_run_and_a_resumed_one_goes_on_from_there(tmp_path):

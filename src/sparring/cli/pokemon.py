@@ -35,7 +35,7 @@ def ladder(
     login: Annotated[
         str, typer.Option(help="Where the password is checked.")
     ] = "https://play.pokemonshowdown.com/action.php",
-    team_set: Annotated[str, typer.Option(help="Folder of exports or file of packed teams.  [default: built-in]")] = "",
+    team_set: Annotated[str, typer.Option(help="File or folder of teams, pasted or packed.  [default: built-in]")] = "",
     open_team_sheets: Annotated[bool, typer.Option(help="Agree to open team sheets when asked.")] = False,
     timer: Annotated[bool, typer.Option(help="Turn on the clock of every battle.")] = True,
     temperature: Temperature = 0.0,
@@ -77,7 +77,7 @@ def ladder(
         seed=seed,
     )
     style = Style(temperature=temperature, device=device, threads=threads, key=key)
-    player = seating.player(matches=plan.parallel, seed=seed, style=style)
+    player = seating.player(matches=plan.parallel, seed=seed, style=style, say=say)
     about = {"username": username, "model": model, "format": settings.format, "servers": server, "how": plan.wish.how}
     with Interrupts() as interrupts, ProgressLine("ladder", total=matches) as bar:
         summary, lost = run_ladder(

@@ -1,9 +1,9 @@
 """The words everything else is written in. numpy only: no torch, no game.
 
-`spec` what a game looks like; `rows` structs of arrays; `decisions` the batches that flow; `arena`, `player`,
-`forward_model` and `game` the protocols; `distribution` the one masked distribution; `episodes` what training sees;
-`check` the arena checker; `score` what matches came to; `stages` where time goes; `interrupts` how work is stopped;
-`extras` optional packages.
+`spec` what a game looks like; `vocabulary` what its numbers stand for; `rows` structs of arrays; `decisions` the
+batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `versions` what outlasts a version of a
+game; `distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker; `score` what
+matches came to; `stages` where time goes; `interrupts` how work is stopped; `extras` optional packages.
 """
 
 from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Naming, Resumable, gather
@@ -17,6 +17,7 @@ from sparring.core.forward_model import ForwardModel
 from sparring.core.game import (
     Game,
     Installable,
+    Named,
     Rated,
     Solvable,
     Watchable,
@@ -32,6 +33,7 @@ from sparring.core.rows import Array, Rows
 from sparring.core.score import Score, wilson_interval
 from sparring.core.spec import Field, GameSpec
 from sparring.core.stages import Stages
+from sparring.core.vocabulary import Vocabulary
 
 __all__ = [
     "Adaptive",
@@ -54,6 +56,7 @@ __all__ = [
     "Installable",
     "Interrupts",
     "MissingPackage",
+    "Named",
     "Naming",
     "Player",
     "RandomPlayer",
@@ -68,6 +71,7 @@ __all__ = [
     "Solvable",
     "Stages",
     "Steps",
+    "Vocabulary",
     "Watchable",
     "built_in",
     "check_arena",

@@ -34,6 +34,10 @@ class Headers(Rows):
     """`bool[n]` false where the episode was truncated before its match ended."""
     last_value: NDArray[np.float32]
     """`float32[n]` expected gain after the last step; 0 where complete."""
+    rating: NDArray[np.float32] | None = None
+    """`float32[n]` the player's rating where the match was played, NaN if unknown; kept of matches of people."""
+    played_at: NDArray[np.int64] | None = None
+    """`int64[n]` when, in seconds since 1970, 0 if unknown; kept of matches of people."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +49,7 @@ class Steps(Rows):
     legal: NDArray[np.uint8]
     """`uint8[r, ceil(actions / 8)]` the mask as packed bits; see `Episodes.unpack_legal`."""
     action: NDArray[np.int32]
-    """`int32[r]`"""
+    """`int32[r]`; -1 where `consistent` has several."""
     turn: NDArray[np.int32]
     """`int32[r]` number of the match's wait that showed the row, from 0; rows of both seats with one turn were
     answered without knowledge of each other."""
@@ -57,9 +61,12 @@ class Steps(Rows):
     """`float32[r]` the player's own expectation; 0 for players that do not say."""
     policy: NDArray[np.float32] | None = None
     """`float32[r, actions]` the whole behaviour or search policy, kept only when a learner asks for it."""
+    consistent: NDArray[np.uint8] | None = None
+    """`uint8[r, ceil(actions / 8)]` as packed bits: the actions that may have been chosen, where a match was read from
+    a record that does not show all of them."""
 
     @classmethod
-    def none(cls, spec: GameSpec, *, policy: bool) -> "Steps":
+    def none(cls, spec: GameSpec, *, policy: bool, consistent: bool = False) -> "Steps":
         """No steps, of the right dtypes and shapes."""
         return cls(
             observation={name: field.zeros(0) for name, field in spec.observation.items()},
@@ -70,6 +77,7 @@ class Steps(Rows):
             log_prob=np.empty(0, np.float32),
             value=np.empty(0, np.float32),
             policy=np.empty((0, spec.actions), np.float32) if policy else None,
+            consistent=np.empty((0, mask_bytes(spec.actions)), np.uint8) if consistent else None,
         )
 
 

@@ -15,6 +15,7 @@ from sparring.core.forward_model import ForwardModel
 from sparring.core.player import Player, RandomPlayer
 from sparring.core.settings import convert
 from sparring.core.spec import GameSpec
+from sparring.core.vocabulary import Vocabulary
 
 ENTRY_POINTS = "sparring.games"
 
@@ -96,6 +97,25 @@ class Rated(Protocol):
     """Settings that `sparring evaluate` lays over a checkpoint's, unless the user says otherwise."""
     rating_matches: int
     """Matches that `sparring evaluate` plays, unless the user says otherwise."""
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A game that numbers named things in its observations, and whose next version may number them otherwise.
+
+    Its specs have a `vocabulary`; weights and episodes made with another one are matched by name.
+    """
+
+    version: str
+    """The setting that says which version is played. Weights and episodes keep theirs, but it binds nobody."""
+
+    def vocabulary(self) -> Vocabulary | None:
+        """The vocabulary of the version that is played unless the user says otherwise; None if it is not set up."""
+        ...
+
+    def first_vocabulary(self) -> Vocabulary:
+        """The vocabulary of weights and episodes that were saved without one."""
+        ...
 
 
 def game_names() -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparring.core.errors import InputError
+from sparring.core.vocabulary import Vocabulary
 
 DTYPES = (
     "bool",
@@ -63,6 +64,8 @@ class GameSpec:
     seats: int
     actions: int
     observation: Mapping[str, Field]
+    vocabulary: Vocabulary | None = None
+    """What numbers in the observation stand for, where the game numbers named things."""
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready form, kept beside weights and episodes."""
@@ -74,6 +77,7 @@ class GameSpec:
             "observation": {
                 name: {"shape": list(field.shape), "dtype": field.dtype} for name, field in self.observation.items()
             },
+            **({} if self.vocabulary is None else {"vocabulary": self.vocabulary.to_json()}),
         }
 
     @classmethod
@@ -95,6 +99,7 @@ class GameSpec:
             seats=_integer("seats", data["seats"], 1, _MOST_SEATS),
             actions=_integer("actions", data["actions"], 1, _MOST_ACTIONS),
             observation={_field_name(name): _field(name, field) for name, field in observation.items()},
+            vocabulary=Vocabulary.from_json(data["vocabulary"]) if "vocabulary" in data else None,
         )
 
 

@@ -142,7 +142,7 @@ class Entrant:
         if self.server is not None:
             with announced(f"waiting for the policy server at {self.server}", say):
                 return self._remote(spec, matches, seed, style)
-        network = self.network(spec)
+        network = self.network(spec, say)
         if network is None:
             return built_in(game, spec, self.name, seed=seed)
         policy, version = network
@@ -172,12 +172,13 @@ class Entrant:
             keep_policy=style.selfplay is not None,
         )
 
-    def network(self, spec: GameSpec) -> tuple[nn.Module, int] | None:
+    def network(self, spec: GameSpec, say: Callable[[str], None] = lambda text: None) -> tuple[nn.Module, int] | None:
         """The policy and its version, or None if there is none here; raises `InputError` if it cannot play `spec`."""
         checkpoint = self.checkpoint
         try:
             if checkpoint is not None:
-                return checkpoint.policy(spec, self._build if self.factory else None), checkpoint.version
+                build = self._build if self.factory else None
+                return checkpoint.policy(spec, build, say=lambda text: say(f"{self.name}: {text}")), checkpoint.version
             return (self._build(spec), 0) if self.factory else None
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from error

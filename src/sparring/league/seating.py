@@ -13,6 +13,7 @@ from torch import nn
 
 from sparring.core import Arena, Game, GameSpec, InputError, Player, Rated, load_game
 from sparring.core.settings import convert
+from sparring.core.versions import lasting_settings
 from sparring.league.entrants import Entrant, Style, leaving
 from sparring.report.progress import announced, compiling_announced
 from sparring.rollout import WorkerArena
@@ -58,7 +59,7 @@ class Seating:
             if spec.game != game:
                 raise InputError(f"{name}: a checkpoint of {spec.game} cannot play {game}")
         judged_by = plugin.rating if rating and isinstance(plugin, Rated) else {}
-        values = {**(trained[0][1].settings if trained else {}), **judged_by, **(settings or {})}
+        values = {**(lasting_settings(trained[0][1]) if trained else {}), **judged_by, **(settings or {})}
         chosen: Any = convert(values, plugin.settings, where=f"{game} settings")
         return cls(entrants, plugin, chosen, plugin.spec(chosen))
 

@@ -17,14 +17,20 @@ from sparring.serving.server import PolicyServer, ServerSettings
 from sparring.serving.statistics import prometheus_text, serve_metrics
 
 
-def model_source(text: str, *, game: str | None = None, settings: Mapping[str, Any] | None = None) -> ModelSource:
+def model_source(
+    text: str,
+    *,
+    game: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> ModelSource:
     """The model that `NAME=ENTRANT` describes; `game` and `settings` are needed where no checkpoint says them."""
     name, equals, origin = text.partition("=")
     if not equals or not name or not origin:
         raise InputError(f"--model {text}: not of the form NAME=PLAYER, as in main=runs/hex-quick or main=hex-7x7")
     entrant = Entrant.parse(origin)
     if entrant.folder is not None:
-        return ModelSource.from_checkpoint(name, entrant.folder, entrant.factory)
+        return ModelSource.from_checkpoint(name, entrant.folder, entrant.factory, say=say)
     if entrant.factory is None:
         raise InputError(f"--model {text}: {origin} is not a network")
     if game is None:
@@ -50,7 +56,7 @@ def serve_models(
 ) -> None:
     """Serves until interrupted; `ready` is told the address and the models once requests are answered."""
     torch.set_num_threads(threads)
-    sources = [model_source(text, game=game, settings=settings) for text in models]
+    sources = [model_source(text, game=game, settings=settings, say=say) for text in models]
     if len({source.name for source in sources}) < len(sources):
         raise InputError("--model: two models have the same name")
     with ExitStack() as stack:

@@ -3,6 +3,7 @@
 from sparring.policy.actor_critic import ActorCritic, mlp
 from sparring.policy.interface import Absorbing, Bins, Memory, Output, Policy, parameter_count, parameter_text
 from sparring.policy.memory import Core, LstmMemory, MemoryName, NoMemory, memory_core
+from sparring.policy.named import NamedEmbedding
 from sparring.policy.turns import TurnMemory
 from sparring.policy.value import BINS, expected_value, two_hot, value_error, value_support
 
@@ -15,6 +16,7 @@ __all__ = [
     "LstmMemory",
     "Memory",
     "MemoryName",
+    "NamedEmbedding",
     "NoMemory",
     "Output",
     "Policy",

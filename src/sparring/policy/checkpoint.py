@@ -1,10 +1,11 @@
 """Checkpoints: weights as safetensors, everything else as JSON. No pickle, so loading one runs no code.
 
-Checksums of both files lie beside them; a checkpoint of an earlier version, which has none, is read without.
+Checksums of both files lie beside them; a checkpoint of an earlier version, which has none, is read without. Where the
+game numbers named things, its vocabulary is part of the spec: weights made with another one are matched by name.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from torch import Tensor, nn
 from sparring.core import GameSpec, InputError, load_game
 from sparring.core.checksums import read_checked, with_checksums
 from sparring.core.files import write_folder
+from sparring.core.versions import stored_spec
+from sparring.policy.named import renumber_weights
 from sparring.policy.network import FACTORY, Factory, build_network
 
 FORMAT = 1
@@ -36,10 +39,13 @@ class Checkpoint:
     about: Mapping[str, Any]
     """Free facts for people: decisions trained on, win rates."""
 
-    def policy(self, spec: GameSpec, factory: Factory | None = None) -> nn.Module:
+    def policy(
+        self, spec: GameSpec, factory: Factory | None = None, *, say: Callable[[str], None] = print
+    ) -> nn.Module:
         """A network with these weights that plays `spec`; raises `InputError` if it cannot.
 
-        `factory` is needed if the user's own code built it: what a checkpoint names is never imported.
+        `factory` is needed if the user's own code built it: what a checkpoint names is never imported. `say` is told
+        if the weights were made with another vocabulary.
         """
         if self.spec.game != spec.game:
             raise InputError(f"a checkpoint of {self.spec.game} cannot play {spec.game}")
@@ -52,11 +58,20 @@ class Checkpoint:
             raise InputError(f"its network is built by {own}, code of your own: name it, as in {own}=FOLDER")
         policy: nn.Module = build_network(self.network, game, spec) if factory is None else factory(spec)
         try:
-            policy.load_state_dict(dict(self.weights))
+            policy.load_state_dict(dict(self.weights_for(policy, spec, say=say)))
         except RuntimeError as error:
             problem = str(error).strip().splitlines()[-1].strip()  # torch puts a heading above its complaints
             raise InputError(f"weights do not fit their own network: {problem}") from error
         return policy
+
+    def weights_for(self, policy: nn.Module, spec: GameSpec, *, say: Callable[[str], None]) -> Mapping[str, Tensor]:
+        """These weights as `policy` of `spec` takes them: in the order of its vocabulary."""
+        was, now = self.spec.vocabulary, spec.vocabulary
+        if was is None or now is None or was.names == now.names:
+            return self.weights
+        weights = renumber_weights(self.weights, policy, was, now)
+        say(f"weights of another vocabulary ({was.difference(now)}); a new name starts as the mean of the others")
+        return weights
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
@@ -81,7 +96,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
         if data.get("format") != FORMAT:
             raise InputError(f"{folder}: checkpoint format {data.get('format')}; this version reads {FORMAT}")
         checkpoint = Checkpoint(
-            spec=GameSpec.from_json(data["spec"]),
+            spec=_spec(data["spec"], folder),
             network=dict(data["network"]),
             version=int(data["version"]),
             weights=parse_tensors(files[WEIGHTS], where=f"{folder}: corrupt checkpoint ({WEIGHTS})"),
@@ -93,6 +108,13 @@ def load_checkpoint(path: Path) -> Checkpoint:
         if tensor.isnan().any():
             raise InputError(f"{folder}: {name} in {WEIGHTS} holds NaN; take an earlier checkpoint")
     return checkpoint
+
+
+def _spec(data: Any, folder: Path) -> GameSpec:
+    try:
+        return stored_spec(data)
+    except InputError as error:
+        raise InputError(f"{folder}: corrupt checkpoint ({ABOUT}: {error})") from error
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor]) -> bytes:

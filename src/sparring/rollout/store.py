@@ -2,7 +2,8 @@
 
 Each shard is one Arrow IPC file with a row per episode; what happened in an episode is in list columns, so any
 Arrow reader can open it. The game's spec and the counts are in the schema's metadata, the players' names and
-the versions of their weights in columns. A shard is written whole or not at all, and holds whole matches.
+the versions of their weights in columns. A shard is written whole or not at all, and holds whole matches. Where the
+game numbers named things, the spec has its vocabulary: `read_episodes` gives the numbers of what is installed here.
 
 A shard carries its own checksum, in the schema's metadata. It is verified before Arrow sees a byte of the file, and
 what Arrow then finds is validated in full, so that a damaged shard is one `InputError` and never wrong data.
@@ -13,7 +14,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -21,9 +22,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sparring.core import Array, Episodes, GameSpec, Headers, InputError, Steps
 from sparring.core.files import cannot_write, lock_folder, sweep, write_file
+from sparring.core.versions import present_vocabulary, stored_spec
 
 FORMAT = 3
 SUFFIX = ".arrow"
@@ -37,6 +40,8 @@ _HEADERS = {
     "last_value": pa.float32(),
 }
 """Stored as they are; lengths are in the list columns, players are stored by name."""
+_FACTS = {"rating": pa.float32(), "played_at": pa.int64()}
+"""Headers that matches of people have."""
 _CHECKSUM = b"sparring.checksum"
 _SEAL = re.compile(rb"sparring-shard-sha256=([0-9a-f]{64})")
 _BLANK = b"sparring-shard-sha256=" + b"0" * 64
@@ -54,6 +59,20 @@ class ShardInfo:
     rows: int
     about: Mapping[str, Any]
     """Free facts: how these matches were played."""
+
+
+@dataclass(frozen=True)
+class ShardSize:
+    """How much a shard holds."""
+
+    matches: int
+    episodes: int
+    rows: int
+
+
+def size_of(episodes: Episodes) -> ShardSize:
+    """How much a shard of `episodes` holds."""
+    return ShardSize(len(np.unique(episodes.headers.serial)), len(episodes), episodes.rows)
 
 
 class EpisodeStore:
@@ -75,7 +94,10 @@ class EpisodeStore:
             for info in infos:
                 if info.spec != spec:
                     was, now = dict(info.spec.settings), dict(spec.settings)
-                    raise InputError(f"{path} holds episodes of {info.spec.game} {was}, not of {spec.game} {now}")
+                    other = "" if info.spec.vocabulary == spec.vocabulary else ", and of another vocabulary"
+                    raise InputError(
+                        f"{path} holds episodes of {info.spec.game} {was}, not of {spec.game} {now}{other}"
+                    )
         except OSError as error:
             self.close()
             raise cannot_write(path, error) from error
@@ -101,16 +123,20 @@ class EpisodeStore:
 
     def append(self, episodes: Episodes) -> Path:
         """Writes `episodes` as the next shard; their matches are numbered on from those on disk."""
-        if self._lock is None:
-            raise ValueError(f"{self.path}: this store has been closed")
         _, numbered = np.unique(episodes.headers.serial, return_inverse=True)
-        path = self.path / f"{self._next:08d}{SUFFIX}"
         serial = self.matches + numbered.astype(np.int64).reshape(-1)
         renumbered = replace(episodes, headers=replace(episodes.headers, serial=serial))
-        write_file(path, shard_bytes(renumbered, about=self._about))
+        return self.add(shard_bytes(renumbered, about=self._about), size_of(episodes))
+
+    def add(self, content: bytes, episodes: ShardSize) -> Path:
+        """Writes what `shard_bytes` made elsewhere as the next shard; its serial numbers must be nobody else's here."""
+        if self._lock is None:
+            raise ValueError(f"{self.path}: this store has been closed")
+        path = self.path / f"{self._next:08d}{SUFFIX}"
+        write_file(path, content)
         self._next += 1
-        self.matches += int(numbered.max()) + 1
-        self.episodes += len(episodes)
+        self.matches += episodes.matches
+        self.episodes += episodes.episodes
         self.rows += episodes.rows
         return path
 
@@ -120,24 +146,53 @@ class EpisodeStore:
             yield read_shard(shard)
 
 
-def read_episodes(path: Path | str, *, game: str | None = None) -> Iterator[Episodes]:
+def read_episodes(
+    path: Path | str, *, game: str | None = None, say: Callable[[str], None] = print
+) -> Iterator[Episodes]:
     """The episodes of each shard in the store at `path`, in the order they were written.
 
-    Raises `InputError` if there are none, or if they are not of `game`.
+    Numbers of named things are those of the game as it is installed here, or as they were written if it is not: the
+    vocabulary in the spec says which. `say` is told if they were others. Raises `InputError` if there are no episodes,
+    or if they are not of `game`.
     """
     found = shards(Path(path))
     if not found:
         raise InputError(f"{path}: no episodes here")
+    told: list[str] = []
+    lost = 0
     for shard in found:
         episodes = read_shard(shard)
         if game is not None and episodes.spec.game != game:
             raise InputError(f"{shard}: episodes of {episodes.spec.game}, not of {game}")
+        was, now = episodes.spec.vocabulary, present_vocabulary(episodes.spec.game)
+        if was is not None and now is not None and was.names != now.names:
+            if (difference := was.difference(now)) not in told:
+                told.append(difference)
+                say(f"{path}: episodes of another vocabulary, renumbered by name ({difference})")
+            try:
+                observation, gone = was.renumber(episodes.steps.observation, now)
+            except InputError as error:
+                raise InputError(f"{shard}: {error}") from error
+            steps = replace(episodes.steps, observation=observation)
+            episodes, lost = replace(episodes, spec=replace(episodes.spec, vocabulary=now), steps=steps), lost + gone
         yield episodes
+    if lost:
+        say(f"{path}: {lost:,} numbers of names that are gone have become 0, unknown")
 
 
 def shards(path: Path) -> list[Path]:
     """The shards in folder `path`, in the order they were written."""
     return sorted(shard for shard in path.glob(f"*{SUFFIX}") if shard.stem.isdecimal())
+
+
+def shard_serials(path: Path) -> NDArray[np.int64]:
+    """`int64[n]` the serial numbers of the matches in the shard at `path`; raises `InputError` if it is damaged."""
+    _, file = _open(path)
+    try:
+        batches = [file.get_batch(number).column("serial") for number in range(file.num_record_batches)]
+        return np.unique(np.concatenate([_plain(column, pa.int64()).to_numpy() for column in batches]))
+    except _ARROW_FAILS as error:
+        raise InputError(f"{path}: damaged episode file ({_line(error)})") from error
 
 
 def shard_info(path: Path) -> ShardInfo:
@@ -182,9 +237,10 @@ def read_shard(path: Path) -> Episodes:
         if table.num_rows != info.episodes or table.num_rows == 0:
             raise ValueError(f"{table.num_rows} episodes where {info.episodes} were written")
         columns = {name: table[name].chunk(0) for name in table.column_names}
-        like = Steps.none(spec, policy="policy" in columns).columns()
+        like = Steps.none(spec, policy="policy" in columns, consistent="consistent" in columns).columns()
         number = {name: index for index, name in enumerate(info.players)}
-        headers = {name: _plain(columns[name], kind).to_numpy(zero_copy_only=False) for name, kind in _HEADERS.items()}
+        kinds = {**_HEADERS, **{name: kind for name, kind in _FACTS.items() if name in columns}}
+        headers = {name: _plain(columns[name], kind).to_numpy(zero_copy_only=False) for name, kind in kinds.items()}
         names = _plain(columns["player"], pa.string()).to_pylist()
         headers["player"] = np.array([number[name] for name in names], np.int32)
         lengths = np.diff(_offsets(columns["action"], info.rows))
@@ -206,12 +262,21 @@ _ARROW_FAILS = (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryE
 """What Arrow and numpy raise for data that is not what it should be."""
 
 
+def spec_of(content: bytes) -> GameSpec:
+    """The game spec in what `shard_bytes` made."""
+    return _parse(content, Path("a shard"))[0].spec
+
+
 def _open(path: Path) -> tuple[ShardInfo, Any]:
     """What the metadata of a shard says, and Arrow's reader of it; the file is read whole and its checksum verified."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
+    return _parse(content, path)
+
+
+def _parse(content: bytes, path: Path) -> tuple[ShardInfo, Any]:
     if not content.startswith(b"ARROW1"):
         raise InputError(f"{path}: not an Arrow file")
     sealed = set(_SEAL.findall(content))
@@ -245,7 +310,7 @@ def _info(schema: Any, path: Path) -> ShardInfo:
 
 def _spec(data: Mapping[str, Any], path: Path) -> GameSpec:
     try:
-        return GameSpec.from_json(data)
+        return stored_spec(data)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -255,9 +320,11 @@ def _check(episodes: Episodes, info: ShardInfo) -> None:
     headers, action = episodes.headers, episodes.steps.action
     if len(np.unique(headers.serial)) != info.matches:
         raise ValueError(f"other than the {info.matches} matches that were written")
-    for name, numbers, limit in (("seat", headers.seat, info.spec.seats), ("action", action, info.spec.actions)):
-        if numbers.min() < 0 or numbers.max() >= limit:
-            raise ValueError(f"{name}: not all within 0..{limit - 1}")
+    least = 0 if episodes.steps.consistent is None else -1
+    limits = (("seat", headers.seat, 0, info.spec.seats), ("action", action, least, info.spec.actions))
+    for name, numbers, first, limit in limits:
+        if numbers.min() < first or numbers.max() >= limit:
+            raise ValueError(f"{name}: not all within {first}..{limit - 1}")
 
 
 def _line(error: BaseException) -> str:

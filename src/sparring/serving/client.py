@@ -8,7 +8,7 @@ the server batches.
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TypeVar
 
@@ -185,10 +185,12 @@ class RemotePlayer:
 
     def _hello(self) -> int:
         """Opens a session; returns the most rows of a request."""
+        spec = self._layout.spec
         hello = Hello(
             protocol=PROTOCOL,
             model=self.model,
-            spec=self._layout.spec.to_json(),
+            spec=replace(spec, vocabulary=None).to_json(),
+            vocabulary="" if spec.vocabulary is None else spec.vocabulary.digest,
             slots=self._slots,
             in_flight=self._in_flight,
         )

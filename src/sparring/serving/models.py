@@ -1,12 +1,13 @@
 """Where a served policy comes from: a checkpoint that may be read again, or a factory in the user's own code."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from torch import Tensor, nn
 
 from sparring.core import GameSpec, InputError
+from sparring.core.versions import present_spec
 from sparring.policy.checkpoint import load_checkpoint, locate_checkpoint
 from sparring.policy.network import Factory
 
@@ -17,6 +18,7 @@ class ModelSource:
 
     name: str
     spec: GameSpec
+    """Of the version of the game that is played here."""
     policy: nn.Module
     version: int
     path: Path | None = None
@@ -24,12 +26,15 @@ class ModelSource:
     _seen: tuple[int, int] = field(default=(0, 0))
 
     @classmethod
-    def from_checkpoint(cls, name: str, path: Path, factory: Factory | None = None) -> "ModelSource":
+    def from_checkpoint(
+        cls, name: str, path: Path, factory: Factory | None = None, *, say: Callable[[str], None] = print
+    ) -> "ModelSource":
         """The checkpoint in `path`, or the best (else newest) of a run folder; `factory` if that built its network."""
         seen = _stamp(path)
         checkpoint = load_checkpoint(path)
-        policy = checkpoint.policy(checkpoint.spec, factory)
-        return cls(name, checkpoint.spec, policy, checkpoint.version, path, seen)
+        spec = present_spec(checkpoint.spec)
+        policy = checkpoint.policy(spec, factory, say=lambda text: say(f"{name}: {text}"))
+        return cls(name, spec, policy, checkpoint.version, path, seen)
 
     def changed(self) -> bool:
         """Whether the folder holds another checkpoint than the one read last."""
@@ -46,12 +51,13 @@ class ModelSource:
             raise InputError(f"model {self.name} comes from a factory and cannot be read again")
         self._seen = _stamp(self.path)
         checkpoint = load_checkpoint(self.path)
-        if checkpoint.spec != self.spec:
+        if present_spec(checkpoint.spec) != self.spec:
             raise InputError(f"{self.path} now holds a checkpoint for another game or other settings")
+        weights = checkpoint.weights_for(self.policy, self.spec, say=lambda text: None)
         mine = {key: tensor.shape for key, tensor in self.policy.state_dict().items()}
-        if {key: tensor.shape for key, tensor in checkpoint.weights.items()} != mine:
+        if {key: tensor.shape for key, tensor in weights.items()} != mine:
             raise InputError(f"{self.path} now holds a network of another size; start a new server for it")
-        return checkpoint.weights, checkpoint.version
+        return weights, checkpoint.version
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -35,16 +35,19 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What all headers share."""
 
 
-class Hello(_Header, frozen=True, tag="hello"):
+class Hello(_Header, frozen=True, tag="hello", omit_defaults=True):
     """Client: I play `model` at a game that looks like `spec`. Answered by `Welcome` or `Refused`."""
 
     protocol: Count
     model: Name
     spec: dict[str, Any]
+    """Without its vocabulary, which is long."""
     slots: Annotated[int, Meta(ge=1)]
     """Memory slots it numbers 0 to slots - 1: matches * seats."""
     in_flight: Annotated[int, Meta(ge=1)] = 1
     """Requests it may have unanswered at the same time."""
+    vocabulary: Annotated[str, Meta(max_length=64)] = ""
+    """The digest of the spec's vocabulary, where the game has one."""
 
 
 class Ask(_Header, frozen=True, tag="ask"):

@@ -1,6 +1,7 @@
 """One model of a policy server: its engine, its clients' memory, its queue, and how a batch of requests is answered."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -62,15 +63,22 @@ class ServedModel:
         """Version of the weights."""
         return self.engine.policies[self.source.name]
 
-    def refusal(self, spec: GameSpec) -> str | None:
-        """Why this model cannot play `spec`, or None."""
-        reason = misfit(self.source.spec, spec)
-        if reason is not None or spec == self.source.spec:
+    def refusal(self, spec: GameSpec, vocabulary: str) -> str | None:
+        """Why this model cannot play `spec` of the vocabulary whose digest is given ("": none), or None."""
+        mine = self.source.spec
+        reason = misfit(mine, spec)
+        if reason is not None:
             return reason
+        if vocabulary != ("" if mine.vocabulary is None else mine.vocabulary.digest):
+            return (
+                f"your observations number other names than the model's: install the same {spec.game} on both machines"
+            )
+        if spec == replace(mine, vocabulary=None):
+            return None
         if self._game is None:
             return f"the settings differ, and the game {spec.game} is not installed here"
         try:
-            return self._game.fits(self.source.spec, spec)
+            return self._game.fits(mine, spec)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             return f"the settings are not those of {spec.game}: {type(error).__name__}: {error}"
 

@@ -249,7 +249,7 @@ class PolicyServer:
             return self._refuse(client, f"protocol {hello.protocol}: this server speaks {PROTOCOL}")
         model = self._model(hello.model)
         try:
-            reason = model.refusal(GameSpec.from_json(hello.spec))
+            reason = model.refusal(GameSpec.from_json(hello.spec), hello.vocabulary)
         except InputError as error:
             reason = str(error)
         if reason is not None:

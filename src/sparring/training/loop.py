@@ -72,7 +72,7 @@ def train(
         resumed = folder.open(config)
         folder.keep_opponents(opponents.values())
         if resumed is not None:
-            restore(resumed, play, ratings)
+            restore(resumed, play, ratings, run=folder.path)
             say(f"resuming {folder.path} at update {play.update}, {play.decisions:,} decisions")
         with (
             Metrics(

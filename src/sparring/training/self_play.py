@@ -55,7 +55,7 @@ class SelfPlay:
         self.spec: GameSpec = game.spec(settings)
         self._device = Device.pick(config.device, config.dtype)
         torch.manual_seed(config.seed)
-        policy = _first_policy(config, game, self.spec)
+        policy = _first_policy(config, game, self.spec, say)
         self.algorithm: Algorithm = build_algorithm(
             config.learner, policy, spec=self.spec, device=self._device, seed=config.seed
         )
@@ -243,7 +243,7 @@ def recent(episodes: Episodes, *, version: int, max_policy_lag: int) -> Episodes
     return episodes.take(kept)
 
 
-def _first_policy(config: TrainConfig, game: Game, spec: GameSpec) -> Any:
+def _first_policy(config: TrainConfig, game: Game, spec: GameSpec, say: Callable[[str], None]) -> Any:
     """The policy that a run starts from: fresh, or with the weights of the checkpoint that `init` names."""
     build = partial(build_network, config.network, game)
     if config.init is None:
@@ -254,6 +254,6 @@ def _first_policy(config: TrainConfig, game: Game, spec: GameSpec) -> Any:
     if checkpoint.network != config.network:
         raise InputError(f"init = {config.init}: its network is {checkpoint.network}, not {config.network}")
     try:
-        return checkpoint.policy(spec, build)
+        return checkpoint.policy(spec, build, say=lambda text: say(f"{config.init}: {text}"))
     except InputError as error:
         raise InputError(f"init = {config.init}: {error}") from error

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
-from sparring.core import Adaptive, Resumable
+from sparring.core import Adaptive, InputError, Resumable, Vocabulary
 from sparring.core.rows import flatten, nested
+from sparring.core.versions import first_vocabulary
 from sparring.learn.learner import NotFinite
 from sparring.policy.checkpoint import Checkpoint
 from sparring.training.config import CheckpointSettings
@@ -70,6 +72,7 @@ def capture(play: SelfPlay, ratings: Ratings) -> ResumeState:
             "engine_rng": play.engine.rng.bit_generator.state,
             "arena": play.standing,
             "playing_version": play.engine.policies[POLICY],
+            **({} if play.spec.vocabulary is None else {"vocabulary": play.spec.vocabulary.digest}),
         },
         learner=flatten(
             {"learner": tensors, "playing": play.engine.weights(POLICY), "random": {"torch": torch.get_rng_state()}}
@@ -78,8 +81,16 @@ def capture(play: SelfPlay, ratings: Ratings) -> ResumeState:
     )
 
 
-def restore(state: ResumeState, play: SelfPlay, ratings: Ratings) -> None:
-    """Continues from where `state` was captured; matches in play are continued too where the arena can."""
+def restore(state: ResumeState, play: SelfPlay, ratings: Ratings, *, run: Path) -> None:
+    """Continues from where `state` of the folder `run` was captured; matches in play too where the arena can.
+
+    Raises `InputError` if the game has another vocabulary now: weights can follow it, an optimiser cannot.
+    """
+    if state.values.get("vocabulary", _digest(first_vocabulary(play.spec.game))) != _digest(play.spec.vocabulary):
+        raise InputError(
+            f"{run}: trained with another version of {play.spec.game}, whose numbers stand for other names; "
+            f"its weights can begin a new run: init={run}, in another folder with --run"
+        )
     play.update = state.update
     play.decisions = int(state.values["decisions"])
     ratings.best = float(state.values["best"])
@@ -94,6 +105,10 @@ def restore(state: ResumeState, play: SelfPlay, ratings: Ratings) -> None:
         arrays = nested(state.playing)
         for name, part in _resumable(play).items():
             part.restore(arrays.get(name, {}))
+
+
+def _digest(vocabulary: Vocabulary | None) -> str | None:
+    return None if vocabulary is None else vocabulary.digest
 
 
 def _resumable(play: SelfPlay) -> dict[str, Resumable]:

@@ -66,12 +66,13 @@ BOOSTED = ("atk", "def", "spa", "spd", "spe")
 
 
 class Matchups:
-    """Draws match-ups of one generation."""
+    """Draws match-ups of one generation, or of Champions."""
 
-    def __init__(self, generation: int, seed: int) -> None:
-        self.generation = generation
-        self.dex: Dex = load_dex(generation)
-        self.tables: Tables = load_tables(generation)
+    def __init__(self, tables: int | str, seed: int) -> None:
+        self.champions = tables == "champions"
+        self.dex: Dex = load_dex(tables)
+        self.generation = generation = self.dex.generation
+        self.tables: Tables = load_tables(tables)
         self._rng = random.Random(seed)
         dex = self.dex
         raw = dex.raw
@@ -80,7 +81,8 @@ class Matchups:
             for id in dex.species.ids[1:]
             if raw["species"][id]["exists"]
             and raw["species"][id].get("gen", 0) <= generation
-            and not raw["species"][id].get("battleOnly")
+            and not (self.champions and raw["species"][id].get("tier") == "Illegal")
+            and (not raw["species"][id].get("battleOnly") or (self.champions and raw["species"][id].get("isMega")))
             and "totem" not in id
             and "gmax" not in id
         ]
@@ -93,6 +95,7 @@ class Matchups:
             and not raw["moves"][id].get("isZ")
             and not raw["moves"][id].get("isMax")
             and id not in UNKNOWN_TO_CALC
+            and not (self.champions and id == "ragingbull")  # Normal there, unless a Tauros uses it
         ]
         self._items = [
             id
@@ -113,7 +116,7 @@ class Matchups:
             weathers += ["Snow"] if generation >= 9 else ["Hail"]
         screens = {"isReflect": rng.random() < 0.15, "isLightScreen": rng.random() < 0.15}
         return {
-            "gen": generation,
+            "gen": 0 if self.champions else generation,  # as @smogon/calc counts them
             "attacker": self._pokemon(),
             "defender": self._pokemon(),
             "move": self.dex.raw["moves"][move]["name"],
@@ -131,21 +134,21 @@ class Matchups:
         id = rng.choice(self._species)
         raw = dex.raw["species"][id]
         old = generation <= 2
-        terastallized = generation == 9 and rng.random() < 0.3
+        terastallized = generation == 9 and not self.champions and rng.random() < 0.3
         boosts = {name: rng.choice([0, 0, 0, 1, 2, -1]) for name in BOOSTED}
         if generation == 1:
             boosts["spd"] = boosts["spa"]
         return {
             "species": raw["name"],
             "id": id,
-            "level": rng.randint(50, 100),
+            "level": 50 if self.champions else rng.randint(50, 100),
             "item": dex.raw["items"][rng.choice(self._items)]["name"] if self._items and rng.random() < 0.6 else "",
             "ability": rng.choice(list(raw["abilities"].values())) if generation >= 3 else "",
             "boosts": boosts,
             "status": rng.choice(["", "", "", *STATUSES]),
             "tera": rng.choice([t for t in dex.types.ids[1:] if t != "stellar"]).capitalize() if terastallized else "",
             "left": rng.choice([1.0, 1.0, 0.7, 0.3]),
-            "evs": dict.fromkeys(STATS, 252 if old else 85),
+            "evs": dict.fromkeys(STATS, 252 if old else 11 if self.champions else 85),
             "ivs": dict.fromkeys(STATS, 30 if old else 31),
         }
 
@@ -154,7 +157,7 @@ class Matchups:
         dex, t = self.dex, self.tables
         number = dex.species[given["id"]]
         ints, floats = np.zeros(len(I), np.int64), np.zeros(len(F), np.float64)
-        effort, individual = given["evs"]["hp"], given["ivs"]["hp"]
+        effort, individual = 85 if self.champions else given["evs"]["hp"], given["ivs"]["hp"]
         base = dex.species_stats[number]
         floats[F.HP] = hp_stat(int(base[0]), given["level"], effort, individual)
         for place in range(1, 6):

@@ -6,10 +6,12 @@
 //   {"teams": [formatid, seed]} -> [packed, packed]                  random teams
 //   {"run": js} -> its value                                         for situations that play does not reach
 //   {"choose": [c1 | null, c2 | null]} -> state, with "errors" for the sides that were refused
-// A verdict is "ok", "unavailable" (hidden information) or "invalid"; canonical says what Showdown understood.
+// A state has the requests, and the lines each side was told since the last. A verdict is "ok", "unavailable" (hidden information) or "invalid"; canonical says what Showdown understood.
 'use strict';
 const {Battle, Teams} = require('pokemon-showdown');
+const {splitLines} = require('../../../src/sparring/games/pokemon/node/sides');
 let battle = null;
+let told = 0;
 let errors = ['', ''];
 
 function send(type, data) {
@@ -20,7 +22,11 @@ function send(type, data) {
 }
 
 function state() {
+  const lines = [[], []];
+  splitLines(battle.log, told, lines);
+  told = battle.log.length;
   return {
+    lines,
     ended: battle.ended,
     turn: battle.turn,
     requests: battle.sides.map(side => side.requestState && !side.isChoiceDone() ? side.activeRequest : null),
@@ -66,6 +72,7 @@ function answer(command) {
   if (command.start) {
     const {formatid, seed, teams, setup} = command.start;
     errors = ['', ''];
+    told = 0;
     if (battle) battle.destroy();
     battle = new Battle({formatid, seed, send});
     for (const [i, id] of ['p1', 'p2'].entries()) {

@@ -1,4 +1,4 @@
-"""Situations that tripped others, scripted in the real simulator; their requests are kept in requests.json.
+"""Situations that tripped others, scripted in the real simulator; what p1 is told is kept in requests.json.
 
 Run this file with a simulator folder to record them anew:
     python -m tests.games.pokemon.scenarios <folder with node_modules>
@@ -306,6 +306,12 @@ SCENARIOS = {
         (("team 123", "team 12"),),
         doubles=True,
     ),
+    "doubles, ally switch": Scenario(
+        "gen9doublescustomgame",
+        (("Gardevoir: allyswitch, psychic", "Eevee: tackle, protect", "Mew: surf"), WALLS),
+        (("team 123", "team 12"), ("move 1, move 2", "move 3, move 3")),
+        doubles=True,
+    ),
     "doubles, revive the ally": Scenario(
         "gen9doublescustomgame",
         (("Electrode: explosion", "Rabsca [Telepathy]: revivalblessing", "Mew: psychic"), WALLS),
@@ -322,28 +328,30 @@ SCENARIOS = {
 
 
 def record(simulator: Path) -> dict[str, Any]:
-    """Plays every scenario and returns its request and every choice Showdown takes, with what it understood."""
+    """Plays every scenario and returns what p1 is told, and every choice Showdown takes, with what it understood.
+
+    `steps` are the lines and the request (if p1 must choose) of each decision; the last is the one that matters.
+    """
     recorded = {}
     with Oracle(simulator) as oracle:
         for name, scenario in SCENARIOS.items():
             state = oracle.start(scenario.format_id, 7, ["]".join(map(pack, team)) for team in scenario.teams])
-            first = state["requests"][0]
+            steps = [state]
             for turn, (left, right) in enumerate(scenario.play):
-                if turn == 0 and "teamPreview" not in first:
+                if turn == 0 and "teamPreview" not in steps[0]["requests"][0]:
                     continue  # the older generations have none
                 if turn in scenario.before:
                     oracle.run(scenario.before[turn])
                 state = oracle.choose(left, right)
                 assert state["errors"] == ["", ""], (name, turn, state["errors"])
+                steps.append(state)
             if scenario.setup:
-                state = oracle.run(scenario.setup + "return state();")
-            request = state["requests"][0]
-            assert request is not None, (name, state)
+                steps.append(oracle.run(scenario.setup + "return state();"))
+            assert steps[-1]["requests"][0] is not None, (name, state)
             choices = grammar(gimmicks_of(scenario.format_id), 1 + scenario.doubles)
             judged = zip(choices, oracle.judge(0, choices), strict=True)
             recorded[name] = {
-                "first": first,
-                "request": request,
+                "steps": [[step["lines"][0], step["requests"][0]] for step in steps],
                 "choices": {choice: [v, what] for choice, (v, what) in judged if v != "invalid"},
             }
     return recorded

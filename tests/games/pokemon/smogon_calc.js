@@ -1,6 +1,6 @@
 // Reads a JSON list of match-ups on stdin, writes [[min, max, hits] | null, ...]: what @smogon/calc says of each.
 'use strict';
-const {calculate, Generations, Pokemon, Move, Field} = require('@smogon/calc');
+const {calculate, Generations, Pokemon, Move, Field, toID} = require('@smogon/calc');
 
 function side(gen, given) {
   const pokemon = new Pokemon(gen, given.species, {
@@ -17,7 +17,9 @@ const answers = asked.map(match => {
   const gen = Generations.get(match.gen);
   try {
     if (!gen.species.get(match.attacker.id) || !gen.species.get(match.defender.id) || !gen.moves.get(match.move_id)) return null;
+    if ([match.attacker, match.defender].some(({item}) => item && !gen.items.get(toID(item)))) return null;
     const move = new Move(gen, match.move, {ability: match.attacker.ability || undefined, item: match.attacker.item || undefined, species: match.attacker.species});
+    if (move.category === 'Status') return null;  // in Champions, a move it lacks the facts of: all drawn ones do damage
     const attacker = side(gen, match.attacker);
     const defender = side(gen, match.defender);
     const result = calculate(gen, attacker, defender, move, new Field(match.field));

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from sparring.core import InputError
-from sparring.games.pokemon.actions import DoublesActions, SinglesActions, TeamSlots, gimmicks_of
+from sparring.games.pokemon.actions import ActionSpace, gimmicks_of
+from sparring.games.pokemon.actions.offer import AIM_NONE, CALLED, FIGHT, OFFER, PREVIEW, RECHARGE, STRUGGLE, TURN, flat
+from sparring.games.pokemon.actions.offer import named as offer_named
+from sparring.games.pokemon.tracker import Tracker
 from tests.games.pokemon.scenarios import RECORDED, SCENARIOS
 
 REQUESTS: dict[str, Any] = json.loads(RECORDED.read_text())
@@ -15,20 +18,42 @@ SWITCH = 4
 TERA = 10
 
 
-def space_of(name: str) -> SinglesActions | DoublesActions:
-    gimmicks = gimmicks_of(SCENARIOS[name].format_id)
-    return DoublesActions(gimmicks) if SCENARIOS[name].doubles else SinglesActions(gimmicks)
+def space_of(name: str) -> ActionSpace:
+    return ActionSpace(1 + SCENARIOS[name].doubles, gimmicks_of(SCENARIOS[name].format_id))
+
+
+def asked(name: str) -> Tracker:
+    """A tracker that has read all of a scenario, up to the decision that matters."""
+    tracker = Tracker(int(SCENARIOS[name].format_id[3]), "p1")
+    for lines, request in REQUESTS[name]["steps"]:
+        tracker.lines(lines)
+        if request is not None:
+            tracker.request(request)
+    assert not tracker.unknown
+    return tracker
+
+
+def last_request(name: str) -> dict[str, Any]:
+    request: dict[str, Any] = REQUESTS[name]["steps"][-1][1]
+    return request
+
+
+def choices(space: ActionSpace, offer: bytes | bytearray) -> dict[int, str]:
+    """Action number to choice string of everything that the mask allows."""
+    legal = space.legal(offer)
+    return {int(action): space.choice(offer, int(action)) for action in np.flatnonzero(legal)}
 
 
 def legal_choices(name: str) -> dict[int, str]:
-    """Action number to choice string of everything the mask allows in a recorded request."""
-    space, slots = space_of(name), TeamSlots()
-    slots.order(REQUESTS[name]["first"])
-    request = REQUESTS[name]["request"]
-    order = slots.order(request)
-    row = np.ones(space.actions, np.bool_)
-    space.mask(request, order, row)
-    return {int(action): space.choice(request, order, int(action)) for action in np.flatnonzero(row)}
+    """`choices` of a recorded request."""
+    return choices(space_of(name), asked(name).offer)
+
+
+def preview(size: int) -> bytes:
+    """The offer of a team preview, written without a request."""
+    offer = np.zeros(1, OFFER)
+    offer["kind"], offer["size"] = PREVIEW, size
+    return offer.tobytes()
 
 
 def names(name: str) -> list[str]:
@@ -58,11 +83,10 @@ def test_switch_numbers_follow_the_team_slot_not_the_request_order() -> None:
 
 
 def test_pokemon_of_one_name_keep_their_slots() -> None:
-    order = TeamSlots()
-    assert order.order(REQUESTS["two of one name"]["first"]) == [0, 1, 2, 3]
-    request = REQUESTS["two of one name"]["request"]
+    request = last_request("two of one name")
     species = [entry["details"].split(",")[0] for entry in request["side"]["pokemon"]]
-    assert order.order(request) == [["Mew", "Eevee", "Pikachu", "Snorlax"].index(name) for name in species]
+    position = offer_named(asked("two of one name").offer)["position"][0].tolist()
+    assert position == [1 + species.index(name) for name in ("Mew", "Eevee", "Pikachu", "Snorlax")] + [0, 0]
 
 
 def test_a_transformed_pokemon_has_the_moves_of_the_request() -> None:
@@ -111,6 +135,30 @@ def test_a_dynamaxed_pokemon_has_only_plain_numbers() -> None:
     assert set(legal_choices("dynamaxed")) == {0, 1, 2, 3, SWITCH + 1}
 
 
+def test_after_ally_switch_orders_go_by_place_and_switches_by_team_slot() -> None:
+    offer = offer_named(asked("doubles, ally switch").offer)
+    assert offer["position"][0, :3].tolist() == [2, 1, 3]
+    assert offer["enters"][0, :3].tolist() == [0, 0, 1]
+    chosen = legal_choices("doubles, ally switch")
+    assert {choice.split(", ")[0] for choice in chosen.values() if choice.startswith("move 1")} >= {"move 1 +1"}
+    assert {choice.split(", ")[1] for choice in chosen.values() if choice.split(", ")[1].startswith("move 1")} == {
+        "move 1",
+        "move 1 terastallize",
+    }
+
+
+def test_an_own_illusion_is_offered_as_what_it_is() -> None:
+    tracker = asked("own illusion")
+    assert tracker.called.moves[0][0] == "darkpulse"
+    assert offer_named(tracker.offer)["position"][0, :3].tolist()[0] == 1
+    assert SWITCH not in legal_choices("own illusion"), "it is on the field, whoever it looks like"
+
+
+def test_commander_leaves_its_place_nothing_but_to_pass() -> None:
+    place = offer_named(asked("doubles, commander").offer)["place"][0]
+    assert place["acts"].tolist() == [0, 1]
+
+
 def test_revival_names_a_fainted_pokemon_by_its_slot() -> None:
     assert legal_choices("revival blessing") == {SWITCH + 0: "switch 2"}
 
@@ -138,53 +186,37 @@ def test_each_gimmick_once_a_turn_but_different_ones_together() -> None:
 
 
 def test_the_two_stones_of_lets_go_are_one_mega_evolution() -> None:
-    space = DoublesActions(gimmicks_of("gen7letsgodoublesou"))
-    request = REQUESTS["doubles, plain"]["request"]
+    space, tracker = ActionSpace(2, gimmicks_of("gen7letsgodoublesou")), Tracker(7, "p1")
+    request = last_request("doubles, plain")
     active = [
         {**entry, "canTerastallize": None, "canMegaEvoX": True, "canMegaEvoY": True} for entry in request["active"]
     ]
-    row = np.zeros(space.actions, np.bool_)
-    space.mask({**request, "active": active}, range(3), row)
-    legal = [space.describe(int(action)) for action in np.flatnonzero(row)]
+    tracker.request({**request, "active": active})
+    legal = [space.describe(action) for action in choices(space, tracker.offer)]
     assert any("megay" in name for name in legal)
     assert not [name for name in legal if name.count("mega") > 1]
 
 
 def test_vgc_preview_has_90_choices() -> None:
-    space = DoublesActions(gimmicks_of("gen9vgc2025regi"), bring=4)
-    request = {
-        "teamPreview": True,
-        "maxChosenTeamSize": 4,
-        "side": {"pokemon": [{"ident": f"p1: {n}"} for n in "abcdef"]},
-    }
-    row = np.zeros(space.actions, np.bool_)
-    space.mask(request, range(6), row)
-    chosen = [space.choice(request, range(6), int(action)) for action in np.flatnonzero(row)]
+    space = ActionSpace(2, gimmicks_of("gen9vgc2025regi"), bring=4)
+    chosen = list(choices(space, preview(6)).values())
     assert (len(chosen), space.actions, chosen[0], chosen[-1]) == (90, 1521 + 90, "team 1234", "team 5634")
     assert len({(frozenset(c[5:7]), frozenset(c[7:9])) for c in chosen}) == 90
     assert space.describe(space.actions - 1) == "lead 5 and 6, bring 3 and 4"
 
 
 def test_a_vgc_team_of_three_brings_all() -> None:
-    space = DoublesActions((), bring=4)
-    request = {"teamPreview": True, "side": {"pokemon": [{"ident": f"p1: {n}"} for n in "abc"]}}
-    row = np.zeros(space.actions, np.bool_)
-    space.mask(request, range(3), row)
-    chosen = [space.choice(request, range(3), int(action)) for action in np.flatnonzero(row)]
-    assert chosen == ["team 123", "team 132", "team 231"]
+    chosen = choices(ActionSpace(2, (), bring=4), preview(3))
+    assert list(chosen.values()) == ["team 123", "team 132", "team 231"]
 
 
 def test_preview_of_a_whole_team_reuses_switch_numbers() -> None:
-    request = {"teamPreview": True, "side": {"pokemon": [{"ident": f"p1: {n}"} for n in "abcdef"]}}
-    singles, doubles = SinglesActions(("terastallize",)), DoublesActions(("terastallize",))
-    row = np.zeros(singles.actions, np.bool_)
-    singles.mask(request, range(6), row)
-    assert np.flatnonzero(row).tolist() == [4, 5, 6, 7, 8, 9]
-    assert singles.choice(request, range(6), 6) == "team 312456"
-    row = np.zeros(doubles.actions, np.bool_)
-    doubles.mask(request, range(6), row)
-    assert row.sum() == 15
-    assert doubles.choice(request, range(6), int(np.flatnonzero(row)[-1])) == "team 561234"
+    singles = choices(ActionSpace(1, ("terastallize",)), preview(6))
+    assert list(singles) == [4, 5, 6, 7, 8, 9]
+    assert singles[6] == "team 312456"
+    doubles = choices(ActionSpace(2, ("terastallize",)), preview(6))
+    assert len(doubles) == 15
+    assert list(doubles.values())[-1] == "team 561234"
 
 
 @pytest.mark.parametrize(
@@ -200,14 +232,62 @@ def test_preview_of_a_whole_team_reuses_switch_numbers() -> None:
 )
 def test_action_counts(format_id: str, singles: int, doubles: int) -> None:
     gimmicks = gimmicks_of(format_id)
-    assert (SinglesActions(gimmicks).actions, DoublesActions(gimmicks).actions) == (singles, doubles)
+    assert (ActionSpace(1, gimmicks).actions, ActionSpace(2, gimmicks).actions) == (singles, doubles)
 
 
-def test_a_request_to_wait_has_no_mask() -> None:
-    with pytest.raises(ValueError, match="wait"):
-        SinglesActions(()).mask({"wait": True, "side": {"pokemon": []}}, [], np.zeros(10, np.bool_))
+def test_a_request_to_wait_offers_nothing() -> None:
+    tracker = asked("doubles, plain")
+    tracker.request({"wait": True, "side": last_request("doubles, plain")["side"]})
+    assert not any(tracker.offer)
+    assert choices(space_of("doubles, plain"), tracker.offer) == {}
 
 
 def test_a_team_of_seven_is_refused() -> None:
+    team = [{"ident": f"p1: {number}"} for number in range(7)]
     with pytest.raises(InputError, match="at most 6"):
-        TeamSlots().order({"side": {"pokemon": [{"ident": str(n)} for n in range(7)]}})
+        Tracker(9, "p1").request({"teamPreview": True, "side": {"pokemon": team}})
+
+
+@pytest.mark.parametrize(
+    ("name", "locked"),
+    [
+        ("locked rampage", 3),
+        ("two-turn move", 2),
+        ("recharge", RECHARGE),
+        ("struggle", STRUGGLE),
+        ("gen 1 wrapped", FIGHT),
+        ("move called by another", CALLED),
+        ("choice lock", 0),
+    ],
+)
+def test_the_offer_says_what_a_pokemon_is_locked_into(name: str, locked: int) -> None:
+    assert offer_named(asked(name).offer)["place"]["locked"][0].tolist() == [locked, 0]
+
+
+def test_the_offer_says_who_may_be_trapped() -> None:
+    flags = [offer_named(asked(name).offer)["place"] for name in ("trapped", "maybe trapped, and is")]
+    assert [place["trapped"][0, 0] for place in flags] == [1, 0]
+    assert [place["maybe_trapped"][0, 0] for place in flags] == [0, 1]
+
+
+def test_masks_of_many_offers_are_those_of_each() -> None:
+    names = [name for name, scenario in SCENARIOS.items() if scenario.doubles and scenario.format_id[3] == "9"]
+    offers = [asked(name).offer for name in names]
+    space = space_of(names[0])
+    together = space.mask(np.frombuffer(b"".join(offers), np.uint8).reshape(len(names), -1))
+    assert [np.flatnonzero(row).tolist() for row in together] == [list(choices(space, offer)) for offer in offers]
+    assert len(names) > 5
+
+
+def test_an_offer_written_by_name_needs_no_request() -> None:
+    offer = np.zeros(1, OFFER)
+    offer["kind"], offer["size"] = TURN, 3
+    offer["position"] = [2, 1, 3, 0, 0, 0]
+    offer["enters"] = [1, 0, 1, 0, 0, 0]
+    place = offer["place"][:, 0]
+    place["acts"] = 1
+    place["aims"][:, 0, [0, 2]] = AIM_NONE
+    place["aims"][:, 5, 2] = AIM_NONE
+    legal = ActionSpace(1, ("terastallize",)).mask(flat(offer))[0]
+    assert np.flatnonzero(legal).tolist() == [0, 2, 4, 6, 12]
+    assert ActionSpace(1, ("terastallize",)).choice(offer.tobytes(), 4) == "switch 2"

@@ -1,4 +1,7 @@
-"""The mask is the engine's: random battles in which Showdown judges what the mask says at every decision."""
+"""The mask is the engine's: random battles in which Showdown judges what the mask says at every decision.
+
+On the path that plays: a tracker reads the lines and the request, mask and choices come from its offer.
+"""
 
 import random
 from collections import Counter
@@ -7,9 +10,10 @@ import numpy as np
 import pytest
 
 from sparring.core import InputError
-from sparring.games.pokemon.actions import ActionSpace, TeamSlots, action_space
+from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.setup import Installation, installation
+from sparring.games.pokemon.tracker import Tracker
 from tests.games.pokemon.oracle import Oracle
 from tests.games.pokemon.scenarios import grammar
 
@@ -25,6 +29,7 @@ FAMILIES = [
     "gen8randombattle",
     "gen9randombattle",
     "gen9randomdoublesbattle",
+    "gen9championsrandombattle",
 ]
 KINDS = {
     "gen1randombattle",
@@ -40,9 +45,15 @@ PREVIEWED = {
     "gen9bssregi": "gen9randombattle",
     "gen8doublesou": "gen8randombattle",
     "gen7doublesou": "gen7randombattle",
+    "gen9nationaldex": "gen7randombattle",
     "gen9nationaldexdoubles": "gen7randombattle",
+    "gen9championsvgc2026regma": "gen9championsrandombattle",
+    "gen9championsvgc2026regmb": "gen9championsrandombattle",
 }
 """Formats with teams, and the random format whose teams are played in them."""
+FEW = ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle"]
+NOW = ["gen9ou", "gen9nationaldex", "gen9championsvgc2026regma", "gen9championsvgc2026regmb"]
+"""What people play these days."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +66,8 @@ def found() -> Installation:
 
 def play(found: Installation, format_id: str, *, battles: int, sample: int, teams: str | None = None) -> Counter[str]:
     """Random battles; every legal choice is judged, and `sample` of everything a side could write."""
-    space = action_space(find_format(format_id))
+    format = find_format(format_id)
+    space = action_space(format)
     everything = grammar(space.gimmicks, space.active)
     rng = random.Random(format_id)
     seen: Counter[str] = Counter()
@@ -63,14 +75,15 @@ def play(found: Installation, format_id: str, *, battles: int, sample: int, team
         for battle in range(battles):
             seed = rng.randrange(1, 60_000)
             state = oracle.start(format_id, seed, oracle.teams(teams, seed) if teams else None)
-            slots = (TeamSlots(), TeamSlots())
+            trackers = [Tracker(format.generation, side) for side in ("p1", "p2")]
             while not state["ended"] and state["turn"] < 300:
                 chosen: list[str | None] = [None, None]
                 for side, request in enumerate(state["requests"]):
+                    trackers[side].lines(state["lines"][side])
                     if request is None:
                         continue
-                    order = slots[side].order(request)
-                    legal = legal_choices(space, request, order)
+                    trackers[side].request(request)
+                    legal = legal_choices(space, trackers[side].offer)
                     others = [] if "teamPreview" in request else rng.sample(everything, min(sample, len(everything)))
                     check(legal, others, oracle.judge(side, legal + others), f"{format_id} battle {battle}", seen)
                     chosen[side] = rng.choice(legal)
@@ -82,11 +95,10 @@ def play(found: Installation, format_id: str, *, battles: int, sample: int, team
     return seen
 
 
-def legal_choices(space: ActionSpace, request: dict[str, object], order: list[int]) -> list[str]:
-    row = np.zeros(space.actions, np.bool_)
-    space.mask(request, order, row)
-    legal = [space.choice(request, order, int(action)) for action in np.flatnonzero(row)]
-    assert legal, request
+def legal_choices(space: ActionSpace, offer: bytearray) -> list[str]:
+    row = space.legal(offer)
+    legal = [space.choice(offer, int(action)) for action in np.flatnonzero(row)]
+    assert legal, offer
     assert len(set(legal)) == len(legal)
     return legal
 
@@ -103,9 +115,9 @@ def check(legal: list[str], others: list[str], verdicts: list[tuple[str, str]], 
         seen[f"others {verdict}"] += 1
 
 
-@pytest.mark.parametrize("format_id", ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle"])
+@pytest.mark.parametrize("format_id", [*FEW, *NOW])
 def test_the_mask_is_showdowns_in_a_few_battles(found: Installation, format_id: str) -> None:
-    seen = play(found, format_id, battles=2, sample=100)
+    seen = play(found, format_id, battles=2, sample=100, teams=PREVIEWED.get(format_id))
     assert seen["legal"] > 200
     assert seen["others invalid"] > 500
 

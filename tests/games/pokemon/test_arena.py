@@ -16,6 +16,7 @@ from sparring.games.pokemon.columns import PokemonColumn, PokemonId, Status
 from sparring.games.pokemon.rewards import Shaping
 from sparring.games.pokemon.settings import ShapingWeights
 from sparring.games.pokemon.simulator import Refused
+from sparring.games.pokemon.tracker import Tracker
 
 FAMILIES = [
     "gen1randombattle",
@@ -26,8 +27,14 @@ FAMILIES = [
     "gen9randomdoublesbattle",
     "gen1ou",
     "gen9ou",
+    "gen9nationaldex",
     "gen9vgc2025regi",
+    "gen9championsrandombattle",
+    "gen9championsvgc2026regma",
+    "gen9championsvgc2026regmb",
 ]
+NOW = ["gen9ou", "gen9nationaldex", "gen9vgc2025regi", "gen9championsvgc2026regma", "gen9championsvgc2026regmb"]
+"""What people play these days."""
 
 
 @contextmanager
@@ -51,9 +58,7 @@ def play(arena: PokemonArena, matches: int) -> list[tuple[Decisions, Results]]:
     return batches
 
 
-@pytest.mark.parametrize(
-    "format", ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle", "gen9vgc2025regi"]
-)
+@pytest.mark.parametrize("format", ["gen1randombattle", "gen7randombattle", "gen9randomdoublesbattle", *NOW])
 def test_random_play_keeps_the_protocol_and_no_choice_is_refused(format: str) -> None:
     with arena_of(PokemonSettings(format=format), matches=6) as arena:
         report = check_arena(arena, matches=4)
@@ -260,3 +265,20 @@ def test_open_team_sheets_show_sets_and_only_where_the_format_has_them() -> None
 def test_an_unknown_format_is_refused_before_anything_starts() -> None:
     with pytest.raises(InputError, match="unknown Pokémon format 'gen12ou'"):
         pokemon_spec(PokemonSettings(format="gen12ou"))
+
+
+def test_lines_that_nobody_knows_are_counted_for_the_metrics_and_each_kind_is_named_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Tracker.lines
+    monkeypatch.setattr(
+        Tracker, "lines", lambda tracker, lines: real(tracker, [*lines, "|-newthing|x", "|-damage|p1a"])
+    )
+    with arena_of(PokemonSettings(format="gen1randombattle"), matches=1) as arena:
+        play(arena, 2)
+        assert set(arena.unknown_lines) == {"-newthing", "malformed -damage"}
+        assert arena.report()["unknown_lines"] == arena.unknown_lines.total() >= 8
+        assert arena.report()["unknown_lines"] == 0
+    named = sorted(record.getMessage().rpartition(": ")[2] for record in caplog.records)
+    assert named == ["-newthing", "malformed -damage"]
+    caplog.clear()

@@ -60,6 +60,18 @@ def test_facts_of_well_known_things() -> None:
     assert dex.move_sure[dex.moves["swift"]]
 
 
+def test_champions_has_its_own_moves_under_the_same_numbers() -> None:
+    champions, nine = load_dex(find_format("gen9championsvgc2026regmb").tables), load_dex(9)
+    assert load_dex(find_format("gen9vgc2025regi").tables) is nine
+    assert champions.generation == 9
+    for names in ("species", "moves", "abilities", "items", "types", "natures"):
+        assert getattr(champions, names).ids == getattr(nine, names).ids
+    protect, fang = nine.moves["protect"], nine.moves["fishiousrend"]
+    assert (nine.move_pp[protect], champions.move_pp[protect]) == (16, 8)
+    assert (nine.move_power[fang], champions.move_power[fang]) == (85, 80)
+    assert champions.move_pp.max() == 20
+
+
 def test_a_generation_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InputError, match="generation 10; allowed: 1 to 9"):
         load_dex(10)
@@ -68,6 +80,10 @@ def test_a_generation_that_does_not_exist_is_refused() -> None:
 def test_formats_know_their_rules() -> None:
     vgc = find_format("gen9vgc2025regi")
     assert (vgc.active, vgc.team_preview, vgc.picked_team_size, vgc.adjust_level) == (2, True, 4, 50)
+    for kind in ("A", "B"):
+        champions = find_format(f"[Gen 9 Champions] VGC 2026 Reg M-{kind}")
+        assert (champions.active, champions.team_preview, champions.picked_team_size) == (2, True, 4)
+        assert champions.open_team_sheets
     gen1 = find_format("[Gen 1] Random Battle")
     assert (gen1.id, gen1.generation, gen1.active, gen1.random_teams) == ("gen1randombattle", 1, 1, True)
     assert not gen1.team_preview
@@ -78,3 +94,7 @@ def test_formats_know_their_rules() -> None:
 def test_an_unknown_format_is_named_with_near_ones() -> None:
     with pytest.raises(InputError, match=r"unknown Pokémon format 'gen9random'; near: .*gen9randombattle"):
         find_format("gen9random")
+    with pytest.raises(InputError, match=r"near: gen9championsvgc2026regmb$"):
+        find_format("gen9vgc2026regmb")
+    with pytest.raises(InputError, match=r"'xyz'; e\.g\. gen1randombattle"):
+        find_format("xyz")

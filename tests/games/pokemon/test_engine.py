@@ -33,6 +33,9 @@ FAMILIES = [
     pytest.param("gen9ou", BUILT_IN, id="gen9ou"),
     pytest.param("gen9vgc2025regi", BUILT_IN, id="vgc"),
     pytest.param("gen9vgc2025regi sheets", BUILT_IN, id="vgc-sheets"),
+    pytest.param("gen9nationaldex", BUILT_IN, id="nationaldex"),
+    pytest.param("gen9championsvgc2026regma", BUILT_IN, id="champions-vgc-regma"),
+    pytest.param("gen9championsvgc2026regmb sheets", BUILT_IN, id="champions-vgc-regmb-sheets"),
 ]
 ODD = [
     pytest.param("gen1hackmonscup", "gen1hackmonscup", id="gen1-any-move"),

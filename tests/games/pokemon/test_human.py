@@ -85,6 +85,7 @@ def play(format_id: str, terminal: Terminal, *, seat: int = 0, seed: int = 0) ->
         ("gen7randombattle", "zmove", 0),
         ("gen9randomdoublesbattle", "terastallize", 0),
         ("gen8doublescustomgame", "dynamax", 1),
+        ("gen9championsrandombattle", "mega", 0),
     ],
 )
 def test_a_whole_battle_by_number(format_id: str, gimmick: str, seat: int) -> None:
@@ -106,6 +107,8 @@ def test_a_whole_battle_by_number(format_id: str, gimmick: str, seat: int) -> No
     if gimmick == "dynamax":
         assert re.search("Your .+ dynamaxed", terminal.text)
         assert re.search(r"\d  Max [A-Z]", terminal.text)
+    if gimmick == "mega":
+        assert re.search("Your .+ mega evolved", terminal.text)
     if gimmick == "zmove":
         assert re.search("Your .+ surrounded itself with Z-power", terminal.text)
 

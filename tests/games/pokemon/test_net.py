@@ -16,7 +16,7 @@ from sparring.games.pokemon.net import DexTables
 from sparring.games.pokemon.settings import Size
 from sparring.policy import parameter_count
 
-FORMATS = ["gen1randombattle", "gen9ou", "gen9randomdoublesbattle", "gen9vgc2025regi"]
+FORMATS = ["gen1randombattle", "gen9ou", "gen9randomdoublesbattle", "gen9vgc2025regi", "gen9championsvgc2026regmb"]
 
 
 @cache

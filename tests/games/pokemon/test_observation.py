@@ -1,5 +1,6 @@
 """The layout of the raw observation, and rows that are views of one memory."""
 
+from enum import IntEnum
 from math import prod
 
 import numpy as np
@@ -7,23 +8,18 @@ import pytest
 
 from sparring.core.spec import GameSpec
 from sparring.games.pokemon import columns
+from sparring.games.pokemon.number_columns import NUMBERED, NUMBERS_FILE, numbers_module
 from sparring.games.pokemon.observation import FLOAT_COUNT, ID_COUNT, RAW_FIELDS, ObservationRows
 from sparring.games.pokemon.tracker import Tracker
 
-ENUMS = [
-    columns.PokemonId,
-    columns.ActiveId,
-    columns.PokemonColumn,
-    columns.MoveColumn,
-    columns.ActiveColumn,
-    columns.SideColumn,
-    columns.FieldColumn,
-]
 
-
-@pytest.mark.parametrize("enum", ENUMS)
-def test_columns_count_from_0_without_gaps(enum: type) -> None:
+@pytest.mark.parametrize("enum", NUMBERED.values())
+def test_columns_count_from_0_without_gaps(enum: type[IntEnum]) -> None:
     assert [int(column) for column in enum] == list(range(len(enum)))
+
+
+def test_the_plain_integers_are_the_columns() -> None:
+    assert NUMBERS_FILE.read_text(encoding="utf-8") == numbers_module(), "run number_columns"
 
 
 def test_the_fields_fill_the_flat_rows_exactly() -> None:

@@ -11,8 +11,9 @@ from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
 
-QUICK = ["pokemon-gen1", "pokemon-doubles", "pokemon-gen1-rnad"]
-PRESETS = [f"pokemon-{name}{kind}" for name in ("gen1", "gen9", "gen1ou", "doubles", "vgc") for kind in ("", "-rnad")]
+QUICK = ["pokemon-gen1", "pokemon-doubles", "pokemon-gen1-rnad", "pokemon-vgc"]
+NAMES = ("gen1", "gen9", "gen1ou", "gen9ou", "nationaldex", "doubles", "vgc", "vgc2025")
+PRESETS = [f"pokemon-{name}{kind}" for name in NAMES for kind in ("", "-rnad")]
 SMALL = [
     "matches=6", "learner.batch_size=150", "learner.minibatch_size=80", "threads=1",
     "network.width=32", "network.heads=2",

@@ -56,7 +56,7 @@ def test_a_tracker_sees_the_same_by_what_is_told(format: str, teams: str, seed: 
             short[side].request(last[side])
             assert np.array_equal(whole[side].ids, short[side].ids)
             assert np.array_equal(whole[side].floats, short[side].floats)
-            assert whole[side].team_order == short[side].team_order
+            assert whole[side].offer == short[side].offer
 
 
 def test_what_did_not_change_is_the_same_object() -> None:

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from sparring.games.pokemon.columns import SLOTS, TEAM, ActiveId, PokemonColumn
+from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.tracker import Tracker
 from tests.games.pokemon.truth import play
 
 
-def observations(points: list[dict[str, Any]], generation: int, side: int) -> list[dict[str, np.ndarray]]:
+def observations(points: list[dict[str, Any]], tables: int | str, side: int) -> list[dict[str, np.ndarray]]:
     """What one side of one battle sees at each decision point."""
-    tracker = Tracker(generation, f"p{side + 1}")
+    tracker = Tracker(tables, f"p{side + 1}")
     seen = []
     for point in points:
         rows = ObservationRows(1)
@@ -41,16 +42,17 @@ def spoken(lines: list[str]) -> list[str]:
         pytest.param("gen9randombattle", "", id="gen9"),
         pytest.param("gen9randomdoublesbattle", "", id="gen9-doubles"),
         pytest.param("gen9vgc2024regg", "gen9randomdoublesbattle", id="gen9-vgc"),
+        pytest.param("gen9championsvgc2026regmb", "gen9championsrandombattle", id="champions-vgc"),
     ],
 )
 def test_hidden_facts_of_the_foe_leave_the_observation_unchanged_until_they_show(format: str, teams: str) -> None:
-    generation = int(format[3])
+    tables = find_format(format).tables
     battles = by_battle(play(format, 5, 5, teams, steps=12))
     others = by_battle(play(format, 5, 5, teams, hidden=True, steps=12))
     compared = 0
     for one, other in zip(battles, others, strict=True):
         assert one[0]["truth"]["sides"][1] != other[0]["truth"]["sides"][1]
-        seen, seen_other = observations(one, generation, 0), observations(other, generation, 0)
+        seen, seen_other = observations(one, tables, 0), observations(other, tables, 0)
         for index, (point, changed) in enumerate(zip(one, other, strict=False)):
             if spoken(point["sides"][0]["lines"]) != spoken(changed["sides"][0]["lines"]):
                 break

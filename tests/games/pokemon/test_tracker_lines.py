@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sparring.core import InputError
+from sparring.games.pokemon.actions.offer import named
 from sparring.games.pokemon.columns import (
     TURN_SCALE,
     ActiveColumn,
@@ -95,11 +96,11 @@ def test_own_rows_keep_the_order_of_the_first_request_whatever_the_order_of_late
     team = [entry("A", "Mew", active=True), entry("B", "Onix"), entry("C", "Jynx")]
     moves = [{"id": name, "move": name, "pp": 10, "maxpp": 20, "disabled": False} for name in ("tackle", "growl")]
     tracker.request({"active": [{"moves": moves}], "side": {"pokemon": team}})
-    assert tracker.team_order == [0, 1, 2]
+    assert named(tracker.offer)["position"][0].tolist() == [1, 2, 3, 0, 0, 0]
     tracker.lines(["|switch|p1a: C|Jynx|100/100", "|turn|2"])
     team = [entry("C", "Jynx", active=True), entry("B", "Onix"), entry("A", "Mew", condition="50/100 brn")]
     tracker.request({"active": [{"moves": moves}], "side": {"pokemon": team}})
-    assert tracker.team_order == [2, 1, 0]
+    assert named(tracker.offer)["position"][0].tolist() == [3, 2, 1, 0, 0, 0]
     view = see(tracker)
     assert [load_dex(9).species.ids[number] for number in view["pokemon_ids"][:3, PokemonId.SPECIES]] == [
         "mew",
@@ -131,7 +132,10 @@ def test_pokemon_left_at_home_after_preview_are_absent() -> None:
     view = see(tracker)
     assert view["pokemon"][:3, PokemonColumn.ABSENT].tolist() == [0.0, 1.0, 0.0]
     assert view["side"][0, SideColumn.REMAINING] == pytest.approx(2 / 6)
-    assert tracker.team_order == [2, 0]
+    tracker.request({"forceSwitch": [True], "side": {"pokemon": [entry("C", "Jynx", active=True), entry("A", "Mew")]}})
+    offer = named(tracker.offer)
+    assert offer["position"][0].tolist() == [2, 0, 1, 0, 0, 0]
+    assert offer["enters"][0].tolist() == [1, 0, 0, 0, 0, 0]
 
 
 def test_an_illusion_that_ends_gives_its_model_back_what_was_known_of_it() -> None:
@@ -244,3 +248,76 @@ def test_allies_that_change_places_take_their_effects_along() -> None:
     view = see(tracker)
     assert view["active_ids"][:2, ActiveId.POKEMON].tolist() == [2, 1]
     assert view["active"][:2, ActiveColumn.BOOST_ATK].tolist() == pytest.approx([0.0, 1 / 6])
+
+
+ALLIES = (
+    "|gametype|doubles",
+    "|start",
+    "|switch|p1a: Rex|Tyranitar, M|100/100",
+    "|switch|p1b: Bob|Mew|100/100",
+    "|switch|p2a: Ann|Blissey, F|100/100",
+    "|switch|p2b: Zed|Umbreon, M|100/100",
+    "|turn|1",
+)
+
+
+@pytest.mark.parametrize(
+    ("shown", "column"),
+    [
+        ("Protect", ActiveColumn.PROTECTED),
+        ("Helping Hand|[of] p1b: Bob", ActiveColumn.HELPED),
+        ("move: Follow Me", ActiveColumn.REDIRECTING),
+        ("move: Endure", ActiveColumn.ENDURING),
+    ],
+)
+def test_a_flag_of_one_turn_goes_with_its_pokemon_to_the_allys_place_and_ends_there(shown: str, column: int) -> None:
+    tracker = track(*ALLIES, f"|-singleturn|p1a: Rex|{shown}", "|swap|p1b: Bob|0|[from] move: Ally Switch")
+    assert see(tracker)["active"][:2, column].tolist() == [0.0, 1.0]
+    tracker.lines(("|upkeep", "|turn|2"))
+    assert see(tracker)["active"][:2, column].tolist() == [0.0, 0.0]
+
+
+def test_protecting_moves_in_a_row_are_counted_wherever_their_pokemon_stands() -> None:
+    def in_a_row(tracker: Tracker) -> list[int]:
+        return [round(float(turns)) for turns in see(tracker)["active"][:2, ActiveColumn.PROTECT_TURNS] * TURN_SCALE]
+
+    tracker = track(*ALLIES, "|-singleturn|p1a: Rex|Protect", "|swap|p1b: Bob|0|[from] move: Ally Switch", "|upkeep")
+    assert in_a_row(tracker) == [0, 1]
+    tracker.lines(("|turn|2", "|-singleturn|p1b: Rex|Protect", "|upkeep"))
+    assert in_a_row(tracker) == [0, 2]
+    tracker.lines(("|turn|3", "|-singleturn|p1a: Bob|Quick Guard", "|upkeep"))
+    assert in_a_row(tracker) == [0, 0]
+
+
+def test_who_blocks_whom_outlasts_a_change_of_places() -> None:
+    tracker = track(
+        *ALLIES,
+        "|move|p1a: Rex|Mean Look|p2a: Ann",
+        "|-activate|p2a: Ann|trapped",
+        "|swap|p1b: Bob|0|[from] move: Ally Switch",
+        "|switch|p1a: Cid|Onix|100/100",
+    )
+    assert see(tracker)["active"][FOE, ActiveColumn.BLOCKED] == 1.0
+    tracker.line("|switch|p1b: Dan|Jynx|100/100")
+    assert see(tracker)["active"][FOE, ActiveColumn.BLOCKED] == 0.0
+
+
+def test_taking_aim_lasts_through_the_next_turn_or_until_the_aimer_leaves() -> None:
+    aims = (*ALLIES, "|-activate|p2a: Ann|move: Lock-On|[of] p1a: Rex", "|upkeep", "|turn|2")
+    tracker = track(*aims)
+    assert see(tracker)["active"][OWN, ActiveColumn.LOCK_ON] == 1.0
+    tracker.line("|upkeep")
+    assert see(tracker)["active"][OWN, ActiveColumn.LOCK_ON] == 0.0
+    assert see(track(*aims, "|switch|p2a: Eve|Eevee|100/100"))["active"][OWN, ActiveColumn.LOCK_ON] == 0.0
+
+
+def test_protection_that_is_broken_is_over() -> None:
+    tracker = track(*ALLIES, "|-singleturn|p1a: Rex|Protect", "|-activate|p1a: Rex|move: Hyperspace Hole|[broken]")
+    assert not see(tracker)["active"][OWN, [ActiveColumn.PROTECTED, ActiveColumn.PROTECT_TURNS]].any()
+
+
+def test_a_move_turned_back_is_no_act_of_its_user() -> None:
+    tracker = track(*ALLIES, "|-mustrecharge|p2a: Ann", "|move|p2a: Ann|Taunt|p1a: Rex|[from] ability: Magic Bounce")
+    assert see(tracker)["active"][FOE, ActiveColumn.RECHARGING] == 1.0
+    tracker.line("|-damage|p2a: Ann|80/100|[from] confusion")
+    assert see(tracker)["active"][FOE, ActiveColumn.RECHARGING] == 0.0

@@ -50,7 +50,7 @@ def test_damaged_messages_never_raise_and_never_write_nonsense(format: str) -> N
     rng, space, found = random.Random(1), action_space(find_format(format)), find_format(format)
     dex = load_dex(found.generation)
     sizes = {name: len(getattr(dex, name)) for name in ("species", "moves", "abilities", "items")}
-    rows, legal, estimate = ObservationRows(1), np.zeros(space.actions, np.bool_), DamageEstimate(found)
+    rows, estimate = ObservationRows(1), DamageEstimate(found)
     damage = {name: field.zeros(1) for name, field in DAMAGE_FIELDS.items()}
     scripts = record(format, 4, seed=3)
     seen: Counter[str] = Counter()
@@ -71,7 +71,7 @@ def test_damaged_messages_never_raise_and_never_write_nonsense(format: str) -> N
                     continue
                 seen["request"] += 1
                 tracker.request(request)
-                space.mask(request, tracker.team_order, legal)
+                space.legal(tracker.offer)
             tracker.write(rows, 0)
             check(rows, sizes)
         estimate.write(rows.first(1), damage)

@@ -1,10 +1,11 @@
 // Plays seeded battles of random choices and tells the truth about them, for the tests of the tracker:
-//     node truth.js FORMAT BATTLES SEED [TEAMS_FORMAT [hidden [STEPS]]]
+//     node truth.js FORMAT BATTLES SEED [TEAMS_FORMAT [hidden [STEPS [MOVES]]]]
 // One JSON object a line and decision point: what each side was sent (lines, request), what the simulator would tell it
 // instead if it must choose (`told`: lines, and the request as what changed), and the Battle's own state.
 // TEAMS_FORMAT names a random format to draw teams from where FORMAT itself does not make any.
 // With `hidden`, what p1 cannot know of p2 at the start is another: order, moves, items, abilities and HP of its bench,
 // the last move and the tera type of its leads, and which Pokémon it brings after team preview. STEPS ends battles early.
+// With MOVES (ids, with commas), every Pokémon has four of these instead of its own.
 'use strict';
 const { writeSync } = require('fs');
 const { Battle, Teams, PRNG } = require('pokemon-showdown');
@@ -12,7 +13,7 @@ require('../../../src/sparring/games/pokemon/node/engine');
 const { choose } = require('./choices');
 const { Asked, splitLines } = require('../../../src/sparring/games/pokemon/node/sides');
 
-const [format, battles, seed, teamsFormat, hidden, steps] = process.argv.slice(2);
+const [format, battles, seed, teamsFormat, hidden, steps, moves] = process.argv.slice(2);
 
 // Waits for the reader; process.stdout would pile up what it has not read.
 function writeAll(text) {
@@ -75,6 +76,8 @@ function truthOfPokemon(pokemon) {
     terastallized: pokemon.terastallized || '',
     lastMove: pokemon.lastMove ? pokemon.lastMove.id : '',
     activeTurns: pokemon.activeTurns,
+    acted: pokemon.moveThisTurn !== '' || pokemon.moveThisTurnResult !== undefined,
+    aimedAt: pokemon.battle.getAllActive().some(other => other.volatiles.lockon?.source === pokemon),
     stats: pokemon.baseStoredStats,
   };
 }
@@ -123,6 +126,13 @@ function play(number) {
   const battle = new Battle({ formatid: format, seed: battleSeed, send: () => {} });
   for (const side of ['p1', 'p2']) {
     let team = Teams.generate(teamsFormat || format, { seed: [Number(seed), number, 2, side === 'p1' ? 1 : 2] });
+    if (moves) {
+      for (const set of team) {
+        const known = moves.split(',');
+        prng.shuffle(known);
+        set.moves = known.slice(0, 4);
+      }
+    }
     if (hidden && side === 'p2') {
       const preview = battle.ruleTable.has('teampreview');
       team = changeHidden(team, preview, battle.gameType === 'doubles' ? 2 : 1);

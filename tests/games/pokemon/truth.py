@@ -1,7 +1,7 @@
 """Compares a tracker with the simulator's own Battle object, which `truth.js` dumps at every decision."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ from sparring.games.pokemon.tracking.effects import (
 )
 from sparring.games.pokemon.tracking.tables import parse_condition
 
-BOOSTS = {
+BOOSTS: dict[str, int] = {
     "atk": ActiveColumn.BOOST_ATK,
     "def": ActiveColumn.BOOST_DEF,
     "spa": ActiveColumn.BOOST_SPA,
@@ -61,17 +61,40 @@ VOLATILE_FLAGS = {
     "rage": ActiveColumn.RAGE,
     "glaiverush": ActiveColumn.GLAIVE_RUSH,
 }
+SINGLE_TURN_FLAGS: dict[ActiveColumn, tuple[str, ...]] = {
+    ActiveColumn.PROTECTED: (
+        *("protect", "maxguard", "kingsshield", "spikyshield", "banefulbunker"),
+        *("obstruct", "silktrap", "burningbulwark"),
+    ),
+    ActiveColumn.ENDURING: ("endure",),
+    ActiveColumn.REDIRECTING: ("followme", "ragepowder", "spotlight"),
+    ActiveColumn.HELPED: ("helpinghand",),
+    ActiveColumn.FLINCH_RISK: ("focuspunch", "shelltrap", "beakblast"),
+    ActiveColumn.ROOSTING: ("roost",),
+    ActiveColumn.MAGIC_COAT: ("magiccoat",),
+}
+SIDE_GUARDS = ("quickguard", "wideguard", "craftyshield", "matblock")
 for without in ("mimic", "skydrop", "autotomize", "powershift", "slowstart"):  # kept elsewhere or by nobody
     del VOLATILE_FLAGS[without]
 
 
 def play(
-    format: str, battles: int, seed: int, teams: str = "", *, hidden: bool = False, steps: int = 1000
+    format: str,
+    battles: int,
+    seed: int,
+    teams: str = "",
+    *,
+    hidden: bool = False,
+    steps: int = 1000,
+    moves: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Decision points of seeded battles, as `truth.js` tells them; with `hidden`, p2's hidden facts are others."""
+    """Decision points of seeded battles, as `truth.js` tells them.
+
+    With `hidden`, p2's hidden facts are others; with `moves`, every Pokémon has four of these.
+    """
     found = installation()
     script = str(Path(__file__).parent / "truth.js")
-    options = [format, str(battles), str(seed), teams, "hidden" if hidden else "", str(steps)]
+    options = [format, str(battles), str(seed), teams, "hidden" if hidden else "", str(steps), ",".join(moves)]
     command = [found.node, script, *options]
     with subprocess.Popen(command, env=found.environment(), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -83,9 +106,10 @@ def play(
 class Checker:
     """Follows battles with a tracker a side and collects every difference from the truth."""
 
-    def __init__(self, generation: int) -> None:
-        self.generation = generation
-        self.dex: Dex = load_dex(generation)
+    def __init__(self, tables: int | str) -> None:
+        self.tables = tables
+        self.dex: Dex = load_dex(tables)
+        self.generation = self.dex.generation
         self.rows = ObservationRows(1)
         self.battle = -1
         self.trackers: list[Tracker] = []
@@ -102,7 +126,7 @@ class Checker:
         """Feeds one decision point to both trackers and compares them."""
         if point["battle"] != self.battle:
             self.battle = point["battle"]
-            self.trackers = [Tracker(self.generation, side) for side in ("p1", "p2")]
+            self.trackers = [Tracker(self.tables, side) for side in ("p1", "p2")]
             self.disguised = [set(), set()]
             self.borrowers = [set(), set()]
             self.resting = [set(), set()]
@@ -184,7 +208,9 @@ class Checker:
     def _pp_told(self, pokemon: dict[str, Any], side: int, number: int, truth: dict[str, Any], request: Any) -> bool:
         """Whether a side can know the PP of a Pokémon's moves: a request with moves tells it, else lines must."""
         if side == 0 and "active" in request and pokemon["active"]:
-            return True
+            offered = request["active"][pokemon["position"]]
+            if offered is not None and "pp" in offered["moves"][0]:  # a locked move comes alone and without PP
+                return True
         if pokemon["name"] in self.borrowers[number ^ side]:
             return False
         # Pressure is not announced in generation 3, and a move that fails at once hides its target in doubles.
@@ -311,6 +337,14 @@ class Checker:
         for id, column in VOLATILE_FLAGS.items():
             if id != "twoturnmove" or not self.within_turn:  # lasts to the end of the second turn
                 self._same(where, id, bool(columns[column]), id in volatiles)
+        for flag, ids_of_flag in SINGLE_TURN_FLAGS.items():
+            there = any(id in volatiles for id in ids_of_flag)
+            if flag == ActiveColumn.FLINCH_RISK:  # Showdown goes on with it after the move
+                there = there and not truth["acted"]
+            self._same(where, flag.name.lower(), bool(columns[flag]), there)
+        if truth["activeTurns"]:  # Showdown aims at one that left and came back, too
+            self._same(where, "aimed at", bool(columns[ActiveColumn.LOCK_ON]), truth["aimedAt"])
+        self._same(where, "stall", bool(columns[ActiveColumn.PROTECT_TURNS]), "stall" in volatiles)
         for id, column in (("perishsong", ActiveColumn.PERISH_TURNS), ("dynamax", ActiveColumn.DYNAMAX_TURNS)):
             if id in volatiles and "duration" in volatiles[id]:
                 self._same(
@@ -335,6 +369,8 @@ class Checker:
     def _compare_side(self, where: str, columns: Any, truth: dict[str, Any], conditions: dict[str, Any]) -> None:
         self._compare_slots(where, columns, truth)
         self._same(where, "Pokémon left", round(float(columns[SideColumn.REMAINING]) * TEAM), truth["left"])
+        guarded = any(id in conditions for id in SIDE_GUARDS)
+        self._same(where, "side guarded", bool(columns[SideColumn.SIDE_PROTECTED]), guarded)
         for id, (column, most) in SIDE_LAYERS.items():
             layers = conditions[id].get("layers", 1) if id in conditions else 0
             self._same(where, id, round(float(columns[column]) * most), layers)

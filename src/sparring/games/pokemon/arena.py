@@ -4,20 +4,22 @@ Nothing is in lock-step: `wait` takes whatever the processes have said, brings t
 and hands out their rows; the other battles go on meanwhile.
 """
 
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
 from sparring.core.cache import cache_folder
 from sparring.games.pokemon.actions import ActionSpace, action_space
+from sparring.games.pokemon.actions.offer import WIDTH, named
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
+from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import Format, find_format
 from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
 from sparring.games.pokemon.records import save_replay, save_text, with_names
@@ -26,25 +28,32 @@ from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.simulator import SEAT_NAMES, Asked, Ended, Failed, Refused, Simulator
 from sparring.games.pokemon.teams import team_source
 from sparring.games.pokemon.tracker import Tracker
+from sparring.games.pokemon.vocabulary import dex_vocabulary
 
 AskListener = Callable[[int, int, bool, str, dict[str, Any]], None]
 """Told of every row: match, seat, whether it is the seat's first, new protocol lines, and the request."""
 EndListener = Callable[[int, tuple[str, str]], None]
 """Told of every match that ended: its number, and the protocol lines that each seat has not had yet."""
 
+log = logging.getLogger(__name__)
 SEATS = 2
 _SIDES = ("p1", "p2")
 
 
 def pokemon_spec(settings: PokemonSettings) -> GameSpec:
     """What rows look like under `settings`; raises `InputError` for a format that is not there."""
-    format = find_format(settings.format)
+    return format_spec(find_format(settings.format), observation=settings.observation, showdown=settings.showdown)
+
+
+def format_spec(format: Format, *, observation: str, showdown: str) -> GameSpec:
+    """What rows of `format` look like."""
     return GameSpec(
         game="pokemon",
-        settings={"format": format.id, "observation": settings.observation, "showdown": settings.showdown},
+        settings={"format": format.id, "observation": observation, "showdown": showdown},
         seats=SEATS,
         actions=action_space(format).actions,
-        observation={**RAW_FIELDS, **(DAMAGE_FIELDS if settings.observation == "full" else {})},
+        observation={**RAW_FIELDS, **(DAMAGE_FIELDS if observation == "full" else {})},
+        vocabulary=dex_vocabulary(load_dex(format.tables)),
     )
 
 
@@ -66,6 +75,7 @@ class PokemonArena:
         self._estimate = DamageEstimate(self._format) if settings.observation == "full" else None
         self._damage = {name: field.zeros(matches * SEATS) for name, field in DAMAGE_FIELDS.items()}
         self._legal = np.zeros((matches, SEATS, self._spec.actions), np.bool_)
+        """The mask of each seat's last row."""
         self._shaping = Shaping(settings, team_size=self._format.picked_team_size, matches=matches)
         self._seats: list[tuple[_Seat, _Seat]] = []
         self._stale = np.zeros((matches, SEATS), np.int32)
@@ -79,7 +89,8 @@ class PokemonArena:
         self.failures: deque[str] = deque(maxlen=100)
         """Why matches failed, the latest last."""
         self.unknown_lines: Counter[str] = Counter()
-        """Protocol lines of ended matches that the trackers do not know."""
+        """Protocol lines of ended matches that the trackers do not know or cannot make sense of, by kind."""
+        self._reported_lines = 0
         self._ask_listeners: list[AskListener] = []
         self._end_listeners: list[EndListener] = []
         for slot in range(matches):
@@ -114,11 +125,13 @@ class PokemonArena:
                     continue
                 if type(event) is Asked:
                     seat = self._seats[slot][event.side]
-                    seat.take(event, self._actions)
-                    seat.tracker.write(self._rows, len(rows))
+                    tracker = seat.tracker
+                    tracker.lines(event.lines.split("\n"))
+                    tracker.request(event.request)
+                    tracker.write(self._rows, len(rows))
                     rows.append(seat)
                     for told in self._ask_listeners:
-                        told(slot, event.side, seat.rows == 0, event.lines, seat.request)
+                        told(slot, event.side, seat.rows == 0, event.lines, event.request)
                 elif type(event) is Ended:
                     self._save_replay(event, self._names[slot])
                     for told_of_end in self._end_listeners:
@@ -159,7 +172,7 @@ class PokemonArena:
         for slot, side, action in zip(match.tolist(), seat.tolist(), actions.tolist(), strict=True):
             chooser = seats[slot][side]
             chooser.waits = False
-            choose(battles[slot], side, choice(chooser.request, chooser.tracker.team_order, action))
+            choose(battles[slot], side, choice(chooser.tracker.offer, action))
         self._simulator.flush()
 
     def gather(self, rows: int, seconds: float) -> None:
@@ -179,9 +192,15 @@ class PokemonArena:
             for battle in self._slot:
                 self._simulator.tell_end(battle)
 
+    def tracker(self, match: int, seat: int) -> Tracker:
+        """What a seat knows and is offered: for players that see more than their rows, to read and not to write."""
+        return self._seats[match][seat].tracker
+
     def report(self) -> dict[str, float]:
-        """What was paid by component since the last call."""
-        return self._shaping.report()
+        """Since the last call: what was paid by component, and how many protocol lines nobody here knows."""
+        lines = self.unknown_lines.total()
+        unknown, self._reported_lines = lines - self._reported_lines, lines
+        return self._shaping.report() | {"unknown_lines": float(unknown)}
 
     def close(self) -> None:
         """Ends all processes; may be called twice."""
@@ -193,8 +212,8 @@ class PokemonArena:
         return rows < self._least and self._simulator.owes and time.monotonic() < deadline
 
     def _new_seats(self, slot: int) -> tuple["_Seat", "_Seat"]:
-        generation, legal = self._format.generation, self._legal[slot]
-        return _Seat(slot, 0, generation, legal[0]), _Seat(slot, 1, generation, legal[1])
+        tables = self._format.tables
+        return _Seat(slot, 0, tables), _Seat(slot, 1, tables)
 
     def _start(self, slot: int) -> None:
         """Starts the next match of a slot."""
@@ -204,8 +223,10 @@ class PokemonArena:
         self._slot[battle] = slot
         self._battle[slot] = battle
         for seat in self._seats[slot]:
-            if seat.tracker.unknown:
-                self.unknown_lines.update(seat.tracker.unknown)
+            for kind, times in seat.tracker.unknown.items():
+                if kind not in self.unknown_lines:
+                    log.warning("%s: protocol lines that nobody here knows: %s", self._format.id, kind)
+                self.unknown_lines[kind] += times
         self._seats[slot] = self._new_seats(slot)
         self._simulator.start(
             battle,
@@ -240,6 +261,8 @@ class PokemonArena:
         if len(seats) < len(rows):
             left = np.array([index for index, seat in enumerate(rows) if seat is not None], np.intp)
             observation = {name: field[left] for name, field in observation.items()}
+        offers = np.frombuffer(b"".join([seat.tracker.offer for seat in seats]), np.uint8).reshape(-1, WIDTH)
+        legal = self._legal[match, side] = self._actions.mask(offers)
         for seat in seats:
             seat.rows += 1
             seat.waits = True
@@ -247,7 +270,7 @@ class PokemonArena:
             match=match,
             seat=side,
             observation=observation,
-            legal=self._legal[match, side],
+            legal=legal,
             reward=self._shaping.reward(match, side, first, observation),
             first=first,
         )
@@ -270,34 +293,24 @@ class PokemonArena:
 
     def _refusal(self, event: Refused) -> str:
         path = log_folder() / f"refused-{self._format.id}-{time.time_ns()}.log"
-        request = msgspec.json.encode(self._seats[self._slot[event.battle]][event.side].request).decode()
-        save_text(path, f"{event.log}\n{request}\n{_SIDES[event.side]}: {event.reason}\n")
+        offer = named(self.tracker(self._slot[event.battle], event.side).offer)
+        save_text(path, f"{event.log}\n{offer.dtype.names} {offer[0]}\n{_SIDES[event.side]}: {event.reason}\n")
         return f"Showdown refused {event.reason!r} of seat {event.side} in {self._format.id}; the log is in {path}"
 
 
 class _Seat:
-    """What the arena keeps of one seat of one match; `legal: bool[actions]` is its mask in the arena's memory."""
+    """What the arena keeps of one seat of one match."""
 
-    __slots__ = ("legal", "match", "request", "rows", "side", "tracker", "waits")
+    __slots__ = ("match", "rows", "side", "tracker", "waits")
 
-    def __init__(self, match: int, side: int, generation: int, legal: NDArray[np.bool_]) -> None:
+    def __init__(self, match: int, side: int, tables: str) -> None:
         self.match = match
         self.side = side
-        self.legal = legal
-        self.tracker = Tracker(generation, _SIDES[side])
-        self.request: dict[str, Any] = {}
+        self.tracker = Tracker(tables, _SIDES[side])
         self.rows = 0
         """Rows handed out so far."""
         self.waits = False
         """A row was handed out and not yet answered."""
-
-    def take(self, asked: Asked, actions: ActionSpace) -> None:
-        """Brings the view up to date and writes the mask."""
-        tracker, request = self.tracker, asked.request
-        self.request = request
-        tracker.lines(asked.lines.split("\n"))
-        tracker.request(request)
-        actions.mask(request, tracker.team_order, self.legal)
 
 
 def log_folder() -> Path:

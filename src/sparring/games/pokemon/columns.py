@@ -2,10 +2,12 @@
 
 Every enum is the last axis of one field in `observation.py`. Shapes are the same in every generation, in singles
 and in doubles; a column that a format never uses is 0 there. docs/pokemon-observation.md lists them all.
+
+`column_numbers.py` has the same numbers as plain integers, for code that runs often: after a change here write it anew
+with `python -m sparring.games.pokemon.number_columns`.
 """
 
 from enum import IntEnum, auto
-from typing import TypeVar
 
 TEAM = 6
 """Pokémon of one side."""
@@ -40,17 +42,6 @@ class _Zero(IntEnum):
         return count
 
 
-Columns = TypeVar("Columns", bound=type[IntEnum])
-
-
-def _direct(columns: Columns) -> Columns:
-    """Makes members plain attributes, as they are from Python 3.12 on: 3.11 reaches them through a slow descriptor."""
-    for name, member in columns.__members__.items():
-        type.__setattr__(columns, name, member)
-    return columns
-
-
-@_direct
 class Status(_Zero):
     """Values of `PokemonId.STATUS`."""
 
@@ -63,7 +54,6 @@ class Status(_Zero):
     TOXIC = auto()
 
 
-@_direct
 class PokemonId(_Zero):
     """Last axis of `pokemon_ids`, numbers of the dex tables (0: unknown or none)."""
 
@@ -77,7 +67,6 @@ class PokemonId(_Zero):
     TERA_TYPE = auto()
 
 
-@_direct
 class ActiveId(_Zero):
     """Last axis of `active_ids`."""
 
@@ -93,7 +82,6 @@ class ActiveId(_Zero):
     PREPARED_MOVE = auto()  # the two-turn move it is in the middle of
 
 
-@_direct
 class PokemonColumn(_Zero):
     """Last axis of `pokemon`."""
 
@@ -128,7 +116,6 @@ class PokemonColumn(_Zero):
     BASE_SPE = auto()
 
 
-@_direct
 class MoveColumn(_Zero):
     """Last axis of `moves` and `active_moves`."""
 
@@ -139,7 +126,6 @@ class MoveColumn(_Zero):
     DISABLED = auto()  # the request forbids it now (own active only)
 
 
-@_direct
 class ActiveColumn(_Zero):
     """Last axis of `active`. A flag is 1 while the effect lasts; everything is 0 for an empty place."""
 
@@ -253,7 +239,6 @@ class ActiveColumn(_Zero):
     MIST_SELF = auto()
 
 
-@_direct
 class SideColumn(_Zero):
     """Last axis of `side`: what lies on one side of the field, and what is left of its team."""
 
@@ -301,7 +286,6 @@ class SideColumn(_Zero):
     TERA_USED = auto()
 
 
-@_direct
 class FieldColumn(_Zero):
     """The only axis of `field`: the whole field, the turn, and what is asked."""
 

@@ -1,6 +1,6 @@
 """The dex: species, moves, abilities, items, types and natures of a generation, exported from Showdown itself.
 
-    dex = load_dex(4)                     # cached; needs the installed tables
+    dex = load_dex(4)                     # cached; needs the installed tables. Or load_dex(format.tables)
     dex.species["Garchomp-Mega"]          # int: any spelling or id; 0 = unknown
     dex.species.ids[n]                    # str: Showdown id of number n; "" for 0
     dex.species.numbers                   # dict[str, int] from Showdown id (cosmetic formes map to their base)
@@ -110,7 +110,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Dex:
-    """All tables of one generation; n is the length of the `Names` an array belongs to."""
+    """All tables of one generation or mod; n is the length of the `Names` an array belongs to."""
 
     generation: int
     species: Names
@@ -119,7 +119,7 @@ class Dex:
     items: Names
     types: Names
     natures: Names
-    raw: dict[str, dict[str, Any]]
+    raw: dict[str, Any]
     """`species`, `moves`, `abilities`, `items`, `natures`, `types`, `conditions` by id, as `export.js` wrote them."""
 
     species_exists: NDArray[np.bool_]
@@ -166,13 +166,19 @@ class Dex:
     """`float32[types, types]` attacking type by one defending type: 0, 0.5, 1 or 2."""
 
 
+def load_dex(tables: int | str) -> Dex:
+    """The dex of a generation, 1 to 9, or of `Format.tables`."""
+    if isinstance(tables, str):
+        return _load(tables)
+    if not 1 <= tables <= 9:
+        raise InputError(f"there is no Pokémon generation {tables}; allowed: 1 to 9")
+    return _load(f"gen{tables}")
+
+
 @cache
-def load_dex(generation: int) -> Dex:
-    """The dex of a generation, 1 to 9."""
-    if not 1 <= generation <= 9:
-        raise InputError(f"there is no Pokémon generation {generation}; allowed: 1 to 9")
-    raw = msgspec.json.decode((installation().tables / f"gen{generation}.json").read_bytes())
-    return _build(generation, raw)
+def _load(tables: str) -> Dex:
+    raw = msgspec.json.decode((installation().tables / f"{tables}.json").read_bytes())
+    return _build(raw)
 
 
 @lru_cache(maxsize=65536)
@@ -181,7 +187,7 @@ def identify(name: str) -> str:
     return to_id(name)
 
 
-def _build(generation: int, raw: dict[str, dict[str, Any]]) -> Dex:
+def _build(raw: dict[str, Any]) -> Dex:
     cosmetic = {to_id(forme): id for id, entry in raw["species"].items() for forme in entry.get("cosmeticFormes", ())}
     species = Names(sorted(raw["species"]), cosmetic)
     moves = Names(sorted(raw["moves"]), {})
@@ -200,7 +206,7 @@ def _build(generation: int, raw: dict[str, dict[str, Any]]) -> Dex:
         return table
 
     return Dex(
-        generation=generation,
+        generation=raw["generation"],
         species=species,
         moves=moves,
         abilities=abilities,
@@ -224,7 +230,7 @@ def _build(generation: int, raw: dict[str, dict[str, Any]]) -> Dex:
         move_power=rows(np.int16, [move["basePower"] for move in all_moves]),
         move_accuracy=rows(np.float32, [_accuracy(move) for move in all_moves]),
         move_sure=rows(np.bool_, [move["accuracy"] is True for move in all_moves]),
-        move_pp=rows(np.int16, [_full_pp(move, generation) for move in all_moves]),
+        move_pp=rows(np.int16, [move["fullPP"] for move in all_moves]),
         move_priority=rows(np.int8, [move["priority"] for move in all_moves]),
         move_target=rows(np.uint8, [TARGETS.index(move["target"]) for move in all_moves]),
         move_crit=rows(np.uint8, [move.get("critRatio", 1) for move in all_moves]),
@@ -254,11 +260,6 @@ def _pair(numbers: list[int]) -> list[int]:
 def _accuracy(move: dict[str, Any]) -> float:
     accuracy = move["accuracy"]
     return 1.0 if accuracy is True else accuracy / 100.0
-
-
-def _full_pp(move: dict[str, Any], generation: int) -> int:
-    pp: int = move["pp"] if move.get("noPPBoosts") else move["pp"] * 8 // 5
-    return min(pp, 61) if generation <= 2 else pp
 
 
 def _hits(move: dict[str, Any]) -> list[int]:

@@ -18,6 +18,8 @@ class Format(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     generation: int
     mod: str
     """Showdown's rule mod: `gen9`, or a special one."""
+    tables: str
+    """Name of the dex that holds in it (`load_dex`): its generation's, or that of a mod with other moves and items."""
     game_type: str
     """`singles` or `doubles`."""
     random_teams: bool
@@ -57,8 +59,10 @@ def find_format(name: str) -> Format:
     id = to_id(name)
     if id in known:
         return known[id]
-    near = sorted(key for key in known if id and (id in key or key in id))[:8]
-    hint = f"; near: {', '.join(near)}" if near else "; e.g. gen1randombattle, gen9ou, gen9vgc2025regi"
+    rest = re.sub(r"^gen\d+", "", id)
+    near = sorted(key for key in known if id and (id in key or key in id))
+    near = near or sorted(key for key in known if rest and key.endswith(rest))
+    hint = f"; near: {', '.join(near[:8])}" if near else "; e.g. gen1randombattle, gen9ou, gen9championsvgc2026regmb"
     raise InputError(f"unknown Pokémon format {name!r}{hint}")
 
 

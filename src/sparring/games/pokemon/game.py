@@ -3,15 +3,16 @@
 What takes long to import (kernels, torch) is imported where it is used, so that games can be listed at once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparring.core import Game, GameSpec, Player
+from sparring.core import Game, GameSpec, InputError, Player, Vocabulary
 from sparring.core.lazy import lazy_call
 from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
 
 if TYPE_CHECKING:
+    from sparring.core.replays import Filters, Reading, Replay, Replays
     from sparring.games.pokemon.arena import PokemonArena
 
 _PLAYERS = "sparring.games.pokemon.players"
@@ -25,6 +26,7 @@ class PokemonGame:
     settings: type = PokemonSettings
     network: type = PokemonNetwork
     presets: Path = Path(__file__).parent / "presets"
+    version: str = "showdown"
     players: Mapping[str, Callable[[Any, int], Player]] = {
         "max-power": lazy_call(_PLAYERS, "MaxPowerPlayer"),
         "heuristic": lazy_call(_PLAYERS, "HeuristicPlayer"),
@@ -56,14 +58,40 @@ class PokemonGame:
         return pokemon_policy(spec, network)
 
     def fits(self, trained: GameSpec, spec: GameSpec) -> str | None:
-        """A network plays other formats with the same actions and observation, by the same dex."""
+        """A network plays other formats with the same actions and observation."""
         if trained.game != spec.game:
             return f"it was trained for {trained.game}, not for {spec.game}"
         if trained.actions != spec.actions or trained.observation != spec.observation:
             return f"{trained.settings['format']} and {spec.settings['format']} have other actions or observations"
-        if trained.settings["showdown"] != spec.settings["showdown"]:
-            return f"its dex numbers are those of Showdown {trained.settings['showdown']}"
         return None
+
+    def vocabulary(self) -> Vocabulary | None:
+        """The names in the installed dex."""
+        from sparring.games.pokemon.dex import load_dex
+        from sparring.games.pokemon.vocabulary import dex_vocabulary
+
+        try:
+            return dex_vocabulary(load_dex(1))
+        except InputError:
+            return None
+
+    def first_vocabulary(self) -> Vocabulary:
+        """The names in the dex of Showdown 0.11.11."""
+        from sparring.games.pokemon.vocabulary import first_vocabulary
+
+        return first_vocabulary()
+
+    def find_replays(self, inputs: Sequence[Path]) -> "Replays":
+        """See `sparring.core.replays.Replayed`."""
+        from sparring.games.pokemon.replays.sources import ReplayFiles
+
+        return ReplayFiles(inputs)
+
+    def read_replays(self, replays: "Sequence[Replay]", filters: "Filters", options: Mapping[str, str]) -> "Reading":
+        """See `sparring.core.replays.Replayed`."""
+        from sparring.games.pokemon.replays.episodes import read_replays
+
+        return read_replays(replays, filters, options)
 
     def model(self, spec: GameSpec) -> None:
         """Showdown offers no batched forward model."""

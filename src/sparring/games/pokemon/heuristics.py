@@ -11,17 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core.rows import Array
-from sparring.games.pokemon.columns import (
-    BOOST_SCALE,
-    SLOTS,
-    TEAM,
-    ActiveColumn,
-    ActiveId,
-    PokemonColumn,
-    PokemonId,
-    SideColumn,
-    Status,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import BOOST_SCALE, SLOTS, TEAM
 from sparring.games.pokemon.dex import Dex
 
 KO_BONUS = 0.4
@@ -36,10 +27,10 @@ UNKNOWN_THREAT = 0.22
 SPEED_VALUE = 0.1
 
 _HAZARDS = {
-    "stealthrock": SideColumn.STEALTH_ROCK,
-    "spikes": SideColumn.SPIKES,
-    "toxicspikes": SideColumn.TOXIC_SPIKES,
-    "stickyweb": SideColumn.STICKY_WEB,
+    "stealthrock": c.SIDE_STEALTH_ROCK,
+    "spikes": c.SIDE_SPIKES,
+    "toxicspikes": c.SIDE_TOXIC_SPIKES,
+    "stickyweb": c.SIDE_STICKY_WEB,
 }
 _REMOVALS = ("rapidspin", "defog", "mortalspin", "tidyup", "courtchange")
 _ON_ARRIVAL = ("fakeout", "firstimpression")
@@ -124,15 +115,15 @@ def outlook(dex: Dex, observation: Mapping[str, Array], damage: Mapping[str, Arr
     """The outlook of k rows; `damage` holds the fields of the damage estimate."""
     k = len(observation["field"])
     active, active_ids, pokemon = observation["active"], observation["active_ids"], observation["pokemon"]
-    places = active_ids[:, :, ActiveId.POKEMON].astype(np.intp) - 1
+    places = active_ids[:, :, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1
     rows = np.arange(k)[:, None]
-    present = active[:, SLOTS:, ActiveColumn.PRESENT] != 0
-    foe_left = np.where(present, pokemon[rows, np.maximum(places[:, SLOTS:], 0), PokemonColumn.HP], 0.0)
+    present = active[:, SLOTS:, c.ACTIVE_PRESENT] != 0
+    foe_left = np.where(present, pokemon[rows, np.maximum(places[:, SLOTS:], 0), c.POKEMON_HP], 0.0)
     best = np.minimum((damage["damage"]).max(axis=2), foe_left[:, None, :]).sum(axis=2)
     known = damage["damage_back"].max(axis=2)
     threat = np.maximum(known, _unseen(dex, observation, present)).sum(axis=1)
     faster = np.where(present[:, None, :], damage["faster"] - 0.5, 0.0).sum(axis=2)
-    left = pokemon[:, :TEAM, PokemonColumn.HP]
+    left = pokemon[:, :TEAM, c.POKEMON_HP]
     match_up = best - np.minimum(threat, 1.0) + SPEED_VALUE * faster + 0.3 * left
     return Outlook(
         own_row=np.maximum(places[:, :SLOTS], 0),
@@ -145,8 +136,8 @@ def outlook(dex: Dex, observation: Mapping[str, Array], damage: Mapping[str, Arr
 def _unseen(dex: Dex, observation: Mapping[str, Array], present: NDArray[np.bool_]) -> NDArray[np.float32]:
     """`float32[k, 2, 6]` what foes' unseen moves of their own types would do, while some are unseen."""
     chart = dex.effectiveness
-    foe_types = observation["active_ids"][:, SLOTS:, [ActiveId.TYPE_1, ActiveId.TYPE_2]]
-    own_types = observation["pokemon_ids"][:, :TEAM, [PokemonId.TYPE_1, PokemonId.TYPE_2]]
+    foe_types = observation["active_ids"][:, SLOTS:, [c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2]]
+    own_types = observation["pokemon_ids"][:, :TEAM, [c.POKEMON_ID_TYPE_1, c.POKEMON_ID_TYPE_2]]
     strike = foe_types[:, :, None, :, None]
     met = own_types[:, None, :, None, :]
     effect = chart[strike, met].prod(axis=4)
@@ -175,9 +166,7 @@ def move_values(
     moves = observation["active_move_ids"][:, place].astype(np.intp)
     accuracy = dex.move_accuracy[moves]
     now = observation["active"][:, place]
-    share = traits.share[moves] * np.where(
-        traits.arrival[moves] & (now[:, None, ActiveColumn.ACTIVE_TURNS] > 0), 0.0, 1.0
-    )
+    share = traits.share[moves] * np.where(traits.arrival[moves] & (now[:, None, c.ACTIVE_ACTIVE_TURNS] > 0), 0.0, 1.0)
     hit = damage["damage"][rows, mine]
     gained = np.minimum(hit, view.foe_left[:, None, :]) * (accuracy * share)[:, :, None]
     gained = gained + KO_BONUS * damage["ko"][rows, mine] * share[:, :, None]
@@ -186,7 +175,7 @@ def move_values(
     foes = (view.foe_left > 0).sum(axis=1)
     spread = traits.foe_spread[moves] | traits.all_spread[moves]
     values[:, :, 0] = np.where(spread, gained.sum(axis=2), gained.sum(axis=2) / np.maximum(foes, 1)[:, None])
-    hurts_ally = traits.all_spread[moves] & (observation["active"][:, 1 - place, ActiveColumn.PRESENT] != 0)[:, None]
+    hurts_ally = traits.all_spread[moves] & (observation["active"][:, 1 - place, c.ACTIVE_PRESENT] != 0)[:, None]
     values[:, :, 0] -= np.where(hurts_ally, 0.35, 0.0)
     values[:, :, 3] = np.where(dex.move_category[moves] >= 2, -1.0, -0.1)
     values[:, :, :3] += _support(dex, traits, observation, view, place, mine, moves)
@@ -206,16 +195,16 @@ def _support(
     k = len(mine)
     rows = np.arange(k)
     side, pokemon, active = observation["side"], observation["pokemon"], observation["active"]
-    left = pokemon[rows, mine, PokemonColumn.HP]
+    left = pokemon[rows, mine, c.POKEMON_HP]
     threat = view.threat[rows, mine]
-    foes_left = side[:, 1, SideColumn.REMAINING] * TEAM
-    own_left = side[:, 0, SideColumn.REMAINING] * TEAM
+    foes_left = side[:, 1, c.SIDE_REMAINING] * TEAM
+    own_left = side[:, 0, c.SIDE_REMAINING] * TEAM
     hazard = traits.hazard[moves]
     laid = np.take_along_axis(side[:, 1], hazard.astype(np.intp), axis=1) > 0
-    own_hazards = (side[:, 0, SideColumn.STEALTH_ROCK : SideColumn.STICKY_WEB + 1] > 0).any(axis=1)
+    own_hazards = (side[:, 0, c.SIDE_STEALTH_ROCK : c.SIDE_STICKY_WEB + 1] > 0).any(axis=1)
     worth = np.where((hazard > 0) & ~laid & (foes_left >= 3)[:, None], HAZARD_VALUE, 0.0)
     worth += np.where(traits.removal[moves] & (own_hazards & (own_left >= 2))[:, None], REMOVAL_VALUE, 0.0)
-    raised = active[:, place, ActiveColumn.BOOST_ATK : ActiveColumn.BOOST_SPE + 1].max(axis=1) * BOOST_SCALE
+    raised = active[:, place, c.ACTIVE_BOOST_ATK : c.ACTIVE_BOOST_SPE + 1].max(axis=1) * BOOST_SCALE
     calm = (left > 0.8) & (threat < 0.45) & (raised < 4)
     worth += np.where((traits.setup[moves] >= 2) & calm[:, None], SETUP_VALUE + 0.1 * traits.setup[moves], 0.0)
     missing = np.where((left < 0.6) & (threat < 0.5), 1.0 - left, 0.0)
@@ -229,11 +218,11 @@ def _open_to_status(
     dex: Dex, observation: Mapping[str, Array], view: Outlook, moves: NDArray[np.intp]
 ) -> NDArray[np.float32]:
     """`float32[k, 4, 3]` whether the foe a status move would reach is healthy and of a type it touches."""
-    places = np.maximum(observation["active_ids"][:, SLOTS:, ActiveId.POKEMON].astype(np.intp) - 1, 0)
+    places = np.maximum(observation["active_ids"][:, SLOTS:, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1, 0)
     rows = np.arange(len(places))[:, None]
-    healthy = (observation["pokemon_ids"][rows, places, PokemonId.STATUS] == Status.NONE) & (view.foe_left > 0)
-    healthy &= observation["active"][:, SLOTS:, ActiveColumn.SUBSTITUTE] == 0
-    types = observation["active_ids"][:, SLOTS:, [ActiveId.TYPE_1, ActiveId.TYPE_2]]
+    healthy = (observation["pokemon_ids"][rows, places, c.POKEMON_ID_STATUS] == c.STATUS_NONE) & (view.foe_left > 0)
+    healthy &= observation["active"][:, SLOTS:, c.ACTIVE_SUBSTITUTE] == 0
+    types = observation["active_ids"][:, SLOTS:, [c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2]]
     effect = dex.effectiveness[dex.move_type[moves][:, :, None, None], types[:, None, :, :]].prod(axis=3)
     poison = ((types == dex.types["poison"]) | (types == dex.types["steel"])).any(axis=2)
     poisons = dex.move_type[moves] == dex.types["poison"]

@@ -1,13 +1,14 @@
 """A person at the terminal as a player: is told the battle in words, and chooses moves and switches by number."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Answers, Arena, Decisions, InputError
-from sparring.games.pokemon.actions import ActionSpace, TeamSlots, action_space
+from sparring.games.pokemon.actions import ActionSpace, action_space
+from sparring.games.pokemon.actions.offer import FORCED, KIND, PLACE_AT, PREVIEW, REVIVING, SIZE
 from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.damage import DamageEstimate
 from sparring.games.pokemon.dex import load_dex
@@ -34,18 +35,20 @@ class HumanPlayer:
         self, settings: _HasFormat, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print
     ) -> None:
         format = find_format(settings.format)
-        dex = load_dex(format.generation)
+        dex = load_dex(format.tables)
         self._space: ActionSpace = action_space(format)
         self._estimate = DamageEstimate(format)
         self._sight = Sight(dex, self._space)
         self._ask = ask
         self._tell = tell
+        self._arena: PokemonArena | None = None
         self._seats: dict[tuple[int, int], _Seated] = {}
 
     def attend(self, arena: Arena) -> None:
         """See `sparring.core.Attending`: rows do not say what happened, the arena's protocol lines do."""
         if not isinstance(arena, PokemonArena):
             raise InputError("human: a person can only be asked about battles of this process, without workers")
+        self._arena = arena
         arena.listen(self._hear, self._hear_end)
 
     def act(self, decisions: Decisions) -> Answers:
@@ -53,23 +56,24 @@ class HumanPlayer:
         action = np.empty(len(decisions), np.int32)
         for number, key in enumerate(zip(decisions.match.tolist(), decisions.seat.tolist(), strict=True)):
             seated = self._seats.get(key)
-            if seated is None:
+            if seated is None or self._arena is None:
                 raise InputError("human: a person can only be asked about battles whose arena they attend")
             seated.asked = True
             self._narrate(seated)
             row = {name: field[number] for name, field in decisions.observation.items()}
             legal = decisions.legal[number]
-            if "teamPreview" in seated.request:
-                action[number] = self._preview(seated, legal)
+            offer = self._arena.tracker(*key).offer
+            if offer[KIND] == PREVIEW:
+                action[number] = self._preview(row, offer[SIZE], legal)
             else:
                 ranges = self._estimate.ranges(decisions.observation, number)
-                action[number] = self._orders(seated, row, ranges, legal)
+                action[number] = self._orders(row, ranges, offer, legal)
         return Answers(action=action)
 
     def _hear(self, match: int, seat: int, first: bool, lines: str, request: dict[str, Any]) -> None:
         if first:
             self._seats[match, seat] = _Seated(seat)
-        self._seats[match, seat].hear(lines, request)
+        self._seats[match, seat].lines += lines.split("\n")
 
     def _hear_end(self, match: int, lines: tuple[str, str]) -> None:
         for seat in range(len(lines)):
@@ -86,27 +90,27 @@ class HumanPlayer:
                 self._tell(f"\n{told}" if line.startswith("|turn|") else f"  {told}" if line[1] == "-" else told)
         seated.lines.clear()
 
-    def _orders(self, seated: "_Seated", row: Row, ranges: NDArray[np.float64], legal: NDArray[np.bool_]) -> int:
+    def _orders(self, row: Row, ranges: NDArray[np.float64], offer: bytearray, legal: NDArray[np.bool_]) -> int:
         """The action of a turn, or of a forced switch."""
         self._tell("")
         for line in self._sight.position(row):
             self._tell(line)
         count = self._space.orders.count
         if self._space.active == 1:
-            return self._order(seated, row, ranges, 0, legal[:count], may_go_back=False)
+            return self._order(row, ranges, offer, 0, legal[:count], may_go_back=False)
         pairs = legal[: count * count].reshape(count, count)
         lefts: NDArray[np.bool_] = np.asarray(pairs.any(axis=1))
         while True:
-            left = self._order(seated, row, ranges, 0, lefts, may_go_back=False)
-            right = self._order(seated, row, ranges, 1, pairs[left], may_go_back=int(lefts.sum()) > 1)
+            left = self._order(row, ranges, offer, 0, lefts, may_go_back=False)
+            right = self._order(row, ranges, offer, 1, pairs[left], may_go_back=int(lefts.sum()) > 1)
             if right != _BACK:
                 return left * count + right
 
     def _order(
         self,
-        seated: "_Seated",
         row: Row,
         ranges: NDArray[np.float64],
+        offer: bytearray,
         place: int,
         legal: NDArray[np.bool_],
         *,
@@ -116,7 +120,7 @@ class HumanPlayer:
 
         Orders with a gimmick have a number only where the same order without it is not there to add the word to.
         """
-        orders, request = self._space.orders, seated.request
+        orders = self._space.orders
         plain = {
             (int(orders.move[order]), int(orders.target[order])): int(order)
             for order in np.flatnonzero(legal & (orders.gimmick == 0) & (orders.move >= 0))
@@ -129,15 +133,15 @@ class HumanPlayer:
                 options.append(order)
             else:
                 extra[base, self._space.gimmicks[gimmick - 1]] = order
-        texts = [self._sight.order(row, ranges, request, seated.order, place, order) for order in options]
+        texts = [self._sight.order(row, ranges, offer, place, order) for order in options]
         if len(options) == 1 and not extra:
             if texts[0] != "pass":
                 self._tell(f"Only one choice: {texts[0]}")
             return options[0]
         words = sorted({gimmick for _, gimmick in extra})
         who = f"For {self._sight.name_at(row, place)}" if self._space.active > 1 else "You may"
-        if "forceSwitch" in request:
-            who = "Revive" if any(entry.get("reviving") for entry in request["side"]["pokemon"]) else "Send in"
+        if offer[KIND] == FORCED:
+            who = "Revive" if any(offer[at + REVIVING] for at in PLACE_AT) else "Send in"
         self._tell(f"{who}:")
         for number, (order, text) in enumerate(zip(options, texts, strict=True), 1):
             some = [
@@ -163,15 +167,14 @@ class HumanPlayer:
                     return extra[order, named[0]]
             self._tell(f"{text!r} is no choice; type {allowed}.")
 
-    def _preview(self, seated: "_Seated", legal: NDArray[np.bool_]) -> int:
+    def _preview(self, row: Row, size: int, legal: NDArray[np.bool_]) -> int:
         """The action of a team preview: who leads and, where only some are brought, who comes along."""
-        team = seated.request["side"]["pokemon"]
         leads, space = self._space.active, self._space
-        wanted = min(len(team), len(space.preview.picks[0]) if space.preview else leads)
+        wanted = min(size, len(space.preview.picks[0]) if space.preview else leads)
         self._tell("Your team:")
-        for number, entry in enumerate(team, 1):
-            self._tell(f"  {number:>2}  {self._sight.member(entry)}")
-        allowed = f"{wanted} different number{'' if wanted == 1 else 's'} from 1 to {len(team)}"
+        for slot in range(size):
+            self._tell(f"  {slot + 1:>2}  {self._sight.member(row, slot)}")
+        allowed = f"{wanted} different number{'' if wanted == 1 else 's'} from 1 to {size}"
         if wanted > 1:
             allowed += f", apart from each other, the {'lead' if leads == 1 else 'leads'} first"
         self._tell(f"Type who {'comes along' if wanted > leads else 'leads'}: {allowed}.")
@@ -179,7 +182,7 @@ class HumanPlayer:
             text = self._typed()
             picked = [int(word) - 1 for word in text.replace(",", " ").split() if word.isdecimal()]
             if len(picked) == wanted == len(text.replace(",", " ").split()) == len(set(picked)):
-                action = self._preview_action(picked, len(team))
+                action = space.preview_action(picked, size)
                 if action is not None and legal[action]:
                     return action
             self._tell(f"{text!r} is no choice; type {allowed}.")
@@ -192,38 +195,14 @@ class HumanPlayer:
             self._tell("")
             raise
 
-    def _preview_action(self, picked: Sequence[int], size: int) -> int | None:
-        """The action that brings the team slots `picked`; order within leads and within the rest does not matter."""
-        space, leads = self._space, sorted(picked[: self._space.active])
-        if space.preview is None:
-            action = 0
-            for slot in leads:
-                action = action * space.orders.count + space.orders.first_switch + slot
-            return action
-        missing = range(size, len(space.preview.picks[0]))  # a small team brings all it has
-        pick = (*leads, *sorted([*picked[self._space.active :], *missing]))
-        if pick not in space.preview.picks:
-            return None
-        return int(space.orders.count**space.active) + space.preview.picks.index(pick)
-
 
 class _Seated:
-    """What one seat was told and is asked."""
+    """What one seat was told."""
 
     def __init__(self, seat: int) -> None:
         self.narrator = Narrator(dict(zip(_SIDES, SEAT_NAMES, strict=True)), you=_SIDES[seat])
         self.lines: list[str] = []
-        self.request: dict[str, Any] = {}
-        self.order: list[int] = []
-        """The team slot of each Pokémon of the request."""
         self.asked = False
-        self._slots = TeamSlots()
-
-    def hear(self, lines: str, request: dict[str, Any]) -> None:
-        """New lines, and the request that ends them."""
-        self.lines += lines.split("\n")
-        self.request = request
-        self.order = self._slots.order(request)
 
 
 def human_player(settings: _HasFormat, seed: int) -> HumanPlayer:

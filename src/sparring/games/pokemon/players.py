@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from sparring.core import Answers, Decisions
 from sparring.core.rows import Array
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.actions import ActionSpace, action_space
-from sparring.games.pokemon.columns import SLOTS, ActiveColumn, ActiveId, FieldColumn, PokemonColumn, PokemonId
+from sparring.games.pokemon.columns import SLOTS
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.dex import Dex, load_dex
 from sparring.games.pokemon.formats import find_format
@@ -39,7 +40,7 @@ class _Scored(ABC):
     def __init__(self, settings: _HasFormat, seed: int) -> None:
         self._format = find_format(settings.format)
         self._space: ActionSpace = action_space(self._format)
-        self._dex: Dex = load_dex(self._format.generation)
+        self._dex: Dex = load_dex(self._format.tables)
         self._rng = np.random.default_rng(seed)
 
     def act(self, decisions: Decisions) -> Answers:
@@ -83,7 +84,7 @@ class MaxPowerPlayer(_Scored):
         values[:, :, 3] = -1.0  # never at the ally
         gimmicks = np.zeros((k, 1 + len(self._space.gimmicks), 4), np.float32)
         gimmicks[:, 1:] = -0.01
-        forced = decisions.observation["field"][:, FieldColumn.FORCED] != 0
+        forced = decisions.observation["field"][:, c.FIELD_FORCED] != 0
         switches = np.where(forced[:, None], 0.0, -1.0) * np.ones((1, 6))
         return self._spread_out(values.astype(np.float32), gimmicks, switches.astype(np.float32))
 
@@ -113,9 +114,7 @@ class HeuristicPlayer(_Scored):
         assert self._view is not None
         observation = decisions.observation
         values = move_values(self._dex, self._traits, observation, self._damage, self._view, place=place)
-        forced = (observation["field"][:, FieldColumn.FORCED] != 0) | (
-            observation["field"][:, FieldColumn.PREVIEW] != 0
-        )
+        forced = (observation["field"][:, c.FIELD_FORCED] != 0) | (observation["field"][:, c.FIELD_PREVIEW] != 0)
         switches = switch_values(self._view, place=place, forced=forced)
         return self._spread_out(values, self._gimmicks(observation, place), switches)
 
@@ -143,8 +142,8 @@ class HeuristicPlayer(_Scored):
         assert self._view is not None
         rows = np.arange(len(mine))
         own = observation["pokemon"][:, :6]
-        standing = (own[:, :, PokemonColumn.KNOWN] - own[:, :, PokemonColumn.FAINTED]).sum(axis=1)
-        good = (own[rows, mine, PokemonColumn.HP] > 0.7) & (self._view.match_up[rows, mine] > 0)
+        standing = (own[:, :, c.POKEMON_KNOWN] - own[:, :, c.POKEMON_FAINTED]).sum(axis=1)
+        good = (own[rows, mine, c.POKEMON_HP] > 0.7) & (self._view.match_up[rows, mine] > 0)
         last: NDArray[np.bool_] = (standing <= 1) | good
         return last
 
@@ -154,11 +153,11 @@ class HeuristicPlayer(_Scored):
         """`bool[k, 4]` what the new type adds to the move, times what it saves, is more than nothing."""
         chart = self._dex.effectiveness
         rows = np.arange(len(mine))
-        tera = observation["pokemon_ids"][rows, mine, PokemonId.TERA_TYPE].astype(np.intp)
-        own = observation["pokemon_ids"][rows, mine][:, [PokemonId.TYPE_1, PokemonId.TYPE_2]].astype(np.intp)
+        tera = observation["pokemon_ids"][rows, mine, c.POKEMON_ID_TERA_TYPE].astype(np.intp)
+        own = observation["pokemon_ids"][rows, mine][:, [c.POKEMON_ID_TYPE_1, c.POKEMON_ID_TYPE_2]].astype(np.intp)
         foe_ids = observation["active_ids"][:, SLOTS:]
-        foes = foe_ids[:, :, [ActiveId.TYPE_1, ActiveId.TYPE_2]].astype(np.intp)
-        there = observation["active"][:, SLOTS:, ActiveColumn.PRESENT] != 0
+        foes = foe_ids[:, :, [c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2]].astype(np.intp)
+        there = observation["active"][:, SLOTS:, c.ACTIVE_PRESENT] != 0
         strikes = np.where(there[:, :, None], foes, 0).reshape(len(mine), -1)
         before = np.where(strikes > 0, chart[strikes[:, :, None], own[:, None, :]].prod(axis=2), 0.125).max(axis=1)
         after = np.where(strikes > 0, chart[strikes, tera[:, None]], 0.125).max(axis=1)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core.rows import Array
-from sparring.games.pokemon.columns import TEAM, PokemonColumn, PokemonId
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import TEAM
 from sparring.games.pokemon.settings import PokemonSettings
 
 COMPONENTS = ("damage", "faint", "status")
@@ -71,10 +72,10 @@ class Shaping:
 
 def _leads(pokemon: NDArray[np.float32], ids: NDArray[np.int16]) -> NDArray[np.float32]:
     """`float32[k, 3]` by component: what the foe's team has lost, less what the own team has, in Pokémon."""
-    seen = pokemon[:, :, PokemonColumn.SEEN]
-    fainted = pokemon[:, :, PokemonColumn.FAINTED]
-    ill = (ids[:, :, PokemonId.STATUS] > 0) & (fainted == 0)
-    lost = np.stack((seen * (1.0 - pokemon[:, :, PokemonColumn.HP]), fainted, ill.astype(np.float32)), axis=-1)
+    seen = pokemon[:, :, c.POKEMON_SEEN]
+    fainted = pokemon[:, :, c.POKEMON_FAINTED]
+    ill = (ids[:, :, c.POKEMON_ID_STATUS] > 0) & (fainted == 0)
+    lost = np.stack((seen * (1.0 - pokemon[:, :, c.POKEMON_HP]), fainted, ill.astype(np.float32)), axis=-1)
     by_side = lost.reshape(len(lost), 2, TEAM, len(COMPONENTS)).sum(axis=2)
     leads: NDArray[np.float32] = by_side[:, 1] - by_side[:, 0]
     return leads

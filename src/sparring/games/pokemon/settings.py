@@ -26,7 +26,7 @@ class PokemonSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     format: str = "gen1randombattle"
     """Any Showdown format of two seats, by id or name."""
     team_set: str = ""
-    """A folder of Showdown exports, a file of packed teams, or `built-in`; empty: the format's own."""
+    """A file of teams (pasted text or packed lines), a folder of such files, or `built-in`; empty: the format's own."""
     observation: Literal["raw", "full"] = "raw"
     """`raw`: the state only; `full`: expected damage, knock-out chances and speed order besides."""
     open_team_sheets: bool = False

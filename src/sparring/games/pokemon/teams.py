@@ -1,6 +1,6 @@
-"""Where teams come from: a folder of Showdown exports, a file of packed teams, a built-in set, or a random pool.
+"""Where teams come from: the user's files, a built-in set, or a random pool.
 
-Team sets of the user are validated by Showdown's own TeamValidator, and every problem is named with its file. Random
+Team sets of the user are validated by Showdown's own TeamValidator, and every illegal team is named. Random
 formats draw from pools that Showdown's generator fills in a background process; the pools are kept in the cache folder
 and are the same on every machine, so that a seed fixes the teams as well.
 """
@@ -17,8 +17,10 @@ import msgspec
 import numpy as np
 
 from sparring.core import InputError, RunError
+from sparring.games.pokemon.columns import TEAM
 from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation, pools_folder, run_script
+from sparring.games.pokemon.team_text import split_teams
 
 BUILT_IN = "built-in"
 """The team set made at set-up from Smogon's and Showdown's own sets."""
@@ -28,8 +30,12 @@ POOL_TEAMS = 256
 POOLS = 64
 _POOLS_AHEAD = 3
 _POOL_SECONDS = 300.0
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that no name has, and that would cut a message to a server in two."""
+_MOST_BYTES = 64 * 2**20
+_LONGEST_TEAM = 20_000
+_MOST_SHOWN = 10
+_LONGEST_PROBLEM = 400
 
 
 class TeamSource(Protocol):
@@ -45,7 +51,7 @@ class TeamSource(Protocol):
 
 
 def team_source(format: Format, team_set: str) -> TeamSource:
-    """The source that `team_set` names: a folder, a file, `built-in`, or empty for the format's own.
+    """The source that `team_set` names: a file, a folder of files, `built-in`, or empty for the format's own.
 
     Raises `InputError` if the format and the set do not fit or a team is illegal.
     """
@@ -124,55 +130,78 @@ class RandomTeams:
 def built_in_teams(format: Format) -> list[str]:
     """The packed teams of the built-in set for `format`."""
     folder = installation().teams
-    path = folder / f"{format.id}.txt"
+    path = folder / f"{format.id.removesuffix('bo3')}.txt"
     if not path.exists():
         names = ", ".join(sorted(file.stem for file in folder.glob("*.txt")))
-        raise InputError(f"{format.id} has no built-in teams; give team_set a folder of teams (built-in: {names})")
+        raise InputError(f"{format.id} has no built-in teams; give team_set a file of teams (built-in: {names})")
     return path.read_text().splitlines()
 
 
 def load_teams(path: Path, format: Format) -> list[str]:
-    """Reads and validates a folder of Showdown exports (one a file) or a file of packed teams (one a line)."""
+    """Reads and validates the teams of a file or of a folder's files (see `team_text`); returns them packed.
+
+    Teams whose heading names another format are passed over.
+    """
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-        named = [(str(file), _text(file)) for file in files]
     elif path.is_file():
-        lines = _text(path).split("\n")
-        named = [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line.strip()]
+        files = [path]
     else:
-        raise InputError(f"team_set {str(path)!r} is neither a folder of Showdown exports nor a file of packed teams")
-    if not named:
-        raise InputError(f"team_set {str(path)!r} holds no team")
-    teams, problems = validate_teams(named, format)
+        raise InputError(f"team_set {str(path)!r} is neither a file of teams nor a folder of such files")
+    found = []
+    for file in files:
+        teams = split_teams(_text(file), str(file), most=min(format.max_team_size, TEAM))
+        if not teams:
+            raise InputError(f"team_set: {file} holds no team")
+        found += teams
+    suited = [(team.place, team.text) for team in found if team.suits(format)]
+    if not suited:
+        named = ", ".join(sorted({team.format for team in found})[:_MOST_SHOWN])
+        raise InputError(
+            f"team_set {str(path)!r} holds no team" + (f" of {format.id}, but of {named}" if named else "")
+        )
+    packed, problems = validate_teams(suited, format)
     if problems:
-        raise InputError("\n".join(f"illegal in {format.id}: {problem}" for problem in problems))
-    return teams
+        shown = [f"illegal in {format.id}: {problem}" for problem in problems[:_MOST_SHOWN]]
+        more = [f"and {len(problems) - len(shown)} more illegal teams"] if len(problems) > len(shown) else []
+        raise InputError("\n".join([*shown, *more]))
+    return packed
 
 
 def validate_teams(named: Sequence[tuple[str, str]], format: Format) -> tuple[list[str], list[str]]:
-    """The legal ones of `(source, export or packed text)`, packed; and what is wrong with the others, with source."""
-    asked = msgspec.json.encode([{"source": source, "text": text} for source, text in named]).decode()
+    """The legal ones of `(place, export or packed text)`, packed; and a line about each of the others."""
+    faults = [_fault(text) for _, text in named]
+    asked = msgspec.json.encode([text for (_, text), fault in zip(named, faults, strict=True) if not fault]).decode()
     answered = run_script(installation(), "teams.js", "validate", format.id, text=asked)
-    answers = msgspec.json.decode(answered, type=list[_Validated])
-    problems = [f"{answer.source}: {problem}" for answer in answers for problem in answer.problems]
-    teams = []
-    for answer in answers:
-        if _CONTROL.search(answer.packed):
-            problems.append(f"{answer.source}: a control character in a name")
-        elif answer.packed:
+    answers = iter(msgspec.json.decode(answered, type=list[_Validated]))
+    teams, problems = [], []
+    for (place, _), fault in zip(named, faults, strict=True):
+        answer = _Validated(packed="", problems=[fault]) if fault else next(answers)
+        if answer.problems:
+            reasons = _CONTROL.sub(" ", " ".join("; ".join(answer.problems).split()))
+            problems.append(f"{place}: {reasons[:_LONGEST_PROBLEM]}")
+        else:
             teams.append(answer.packed)
     return teams, problems
 
 
+def _fault(text: str) -> str:
+    """What keeps a team from being shown to Showdown at all; empty if nothing does."""
+    if len(text) > _LONGEST_TEAM:
+        return f"it has {len(text):,} characters, more than any team"
+    return "it has a control character" if _CONTROL.search(text) else ""
+
+
 def _text(file: Path) -> str:
     try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise InputError(f"team_set: {file} is larger than {_MOST_BYTES // 2**20} MiB")
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"team_set: {file} cannot be read: {error}") from error
 
 
 class _Validated(msgspec.Struct, frozen=True):
-    source: str
     packed: str
     problems: list[str]
 

@@ -7,18 +7,23 @@ The same class reads the embedded simulator, a live server and the logs of human
         tracker.line(line)
     tracker.request(request)           # the parsed |request|, after the lines that came with it
     tracker.write(rows, 3)             # row 3 of an ObservationRows: two copies, nothing is rebuilt
+    tracker.offer                      # what the side may do, for masks and choices: see actions.offer
 
-A spectator's log needs no requests; the side's own team is then known as far as it was shown.
+Nothing else reads requests. A spectator's log has none; the side's own team is then known as far as it was shown, and
+whoever follows the log writes the offer.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import InputError
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.actions import Names
+from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.tracking import (
     effect_lines,
@@ -28,7 +33,9 @@ from sparring.games.pokemon.tracking import (
     pokemon_lines,
     team_lines,
 )
+from sparring.games.pokemon.tracking.layout import PLACE_MOVE_IDS_START, SIDE_START
 from sparring.games.pokemon.tracking.request import apply_request
+from sparring.games.pokemon.tracking.tables import Tables
 from sparring.games.pokemon.tracking.view import View
 
 _HANDLERS = {
@@ -55,11 +62,11 @@ NEWS: frozenset[str] = frozenset(
 class Tracker:
     """One side's view of one battle."""
 
-    def __init__(self, generation: int, side: str) -> None:
-        """`side` is `p1` or `p2`: whose view this is."""
+    def __init__(self, tables: int | str, side: str) -> None:
+        """`tables` is a generation, or `Format.tables`; `side` is `p1` or `p2`: whose view this is."""
         if side not in ("p1", "p2"):
             raise InputError(f"there is no side {side!r} to track; allowed: p1, p2")
-        self._view = View(generation, side)
+        self._view = View(tables, side)
         self._ids: NDArray[np.int16] = np.frombuffer(self._view.ids, np.int16)
         self._floats: NDArray[np.float32] = np.frombuffer(self._view.floats, np.float32)
         self._id_bytes = memoryview(self._view.ids).cast("B")
@@ -71,9 +78,12 @@ class Tracker:
 
     def lines(self, lines: Iterable[str]) -> None:
         """Reads several lines."""
+        self.split_lines([line.split("|") for line in lines])
+
+    def split_lines(self, lines: Iterable[list[str]]) -> None:
+        """Reads several lines that are split at `|` already."""
         view, handlers = self._view, _HANDLERS
-        for line in lines:
-            parts = line.split("|")
+        for parts in lines:
             if len(parts) < 2:
                 continue
             kind = parts[1]
@@ -94,6 +104,21 @@ class Tracker:
         """
         apply_request(self._view, request)
 
+    def own_team(self, team: Sequence[tuple[str, str]], *, known: "Tracker | None" = None) -> None:
+        """Tells the name and details of the own Pokémon by team slot, where no request will: before the first line.
+
+        `known` has read the same battle before: what it saw of the own sets is known from the start.
+        """
+        view = self._view
+        for row, (name, details) in enumerate(team):
+            if name:
+                view.name_row(row, name)
+            view.describe(row, details)
+            if known is not None:
+                known._view.tell_set(row, view)
+        view.floats[SIDE_START[0] + c.SIDE_TEAM_SIZE] = len(team) / TEAM
+        view.count_fainted(0, 0)
+
     def write(self, rows: ObservationRows, row: int) -> None:
         """Copies the view into a row."""
         rows.write(row, self._id_bytes, self._float_bytes)
@@ -109,14 +134,39 @@ class Tracker:
         return self._floats
 
     @property
+    def tables(self) -> Tables:
+        """The dex of the battle's generation."""
+        return self._view.tables
+
+    @property
+    def first_items(self) -> list[int]:
+        """By row: the item it held as the battle began, 0 for none, negative where that has not shown."""
+        return self._view.first_items
+
+    @property
+    def first_abilities(self) -> list[int]:
+        """By row: the ability it had as the battle began; 0 where that has not shown."""
+        return self._view.first_abilities
+
+    @property
     def unknown(self) -> Counter[str]:
         """How often each line or effect came that nobody here knows."""
         return self._view.unknown
 
     @property
-    def team_order(self) -> list[int]:
-        """Team slot (row) of each Pokémon of the last request, in the request's order: switch orders count in it."""
-        return self._view.team_order
+    def offer(self) -> bytearray:
+        """`uint8[offer.WIDTH]` what the side may do as of the last request, not a copy; see `actions.offer`."""
+        return self._view.offer
+
+    @property
+    def called(self) -> Names:
+        """What the own Pokémon and the moves of those on the field are called now."""
+        view, dex = self._view, self._view.tables.dex
+        moves = [
+            [dex.moves.ids[number] for number in view.ids[start : start + MOVES]]
+            for start in PLACE_MOVE_IDS_START[:SLOTS]
+        ]
+        return Names(dex, view.names[:TEAM], moves)
 
     @property
     def names(self) -> list[str]:

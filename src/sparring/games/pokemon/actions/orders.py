@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.games.pokemon.actions.moves import MOVES
-from sparring.games.pokemon.actions.slots import TEAM
+from sparring.games.pokemon.columns import MOVES, TEAM
 
 TARGETS = ("", "foe 1", "foe 2", "ally")
 """Where a doubles move is aimed: nowhere (or at its user), at a foe's slot, at the ally."""

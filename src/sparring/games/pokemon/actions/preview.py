@@ -3,15 +3,14 @@
 Where the whole team is brought no numbers of its own are needed: the switch orders name the leads.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core.errors import InputError
-from sparring.games.pokemon.actions.slots import TEAM
+from sparring.games.pokemon.columns import TEAM
 
 
 class Preview:
@@ -48,11 +47,6 @@ class Preview:
     def _fits(self, pick: tuple[int, ...], leads: int, size: int) -> bool:
         missing = set(range(size, self._bring))
         return all(slot < max(size, self._bring) for slot in pick) and missing <= set(pick[leads:])
-
-
-def team_size(request: Mapping[str, Any]) -> int:
-    """How many Pokémon the request's team has."""
-    return len(request["side"]["pokemon"])
 
 
 def team_choice(slots: Sequence[int]) -> str:

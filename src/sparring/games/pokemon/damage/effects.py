@@ -2,8 +2,7 @@
 
 A member's name without underscores is Showdown's id: no table of numbers is typed by hand.
 
-Compiled kernels are cached by the file they stand in and do not notice a change here: after one, delete the
-`__pycache__` folder beside this file.
+Like every file that names numba, this one is part of the key its compiled kernels are cached by.
 """
 
 from enum import IntEnum, auto
@@ -23,8 +22,10 @@ class Ability(IntEnum):
     BLAZE = auto()
     DARK_AURA = auto()
     DEFEATIST = auto()
+    DRAGONIZE = auto()
     DRAGONS_MAW = auto()
     FAIRY_AURA = auto()
+    FIRE_MANE = auto()
     FLARE_BOOST = auto()
     GALVANIZE = auto()
     GORILLA_TACTICS = auto()
@@ -37,6 +38,7 @@ class Ability(IntEnum):
     LIBERO = auto()
     LIQUID_VOICE = auto()
     MEGA_LAUNCHER = auto()
+    MEGA_SOL = auto()
     MINDS_EYE = auto()
     MOLD_BREAKER = auto()
     NEUROFORCE = auto()
@@ -77,6 +79,7 @@ class Ability(IntEnum):
     DAZZLING = auto()
     DRY_SKIN = auto()
     EARTH_EATER = auto()
+    EELEVATE = auto()
     FILTER = auto()
     FLASH_FIRE = auto()
     FLUFFY = auto()

@@ -13,21 +13,8 @@ from numpy.typing import NDArray
 
 from sparring.core.rows import Array
 from sparring.core.spec import Field
-from sparring.games.pokemon.columns import (
-    ACTIVES,
-    BOOST_SCALE,
-    LEVEL_SCALE,
-    MOVES,
-    SLOTS,
-    STAT_SCALE,
-    TEAM,
-    ActiveColumn,
-    ActiveId,
-    FieldColumn,
-    PokemonColumn,
-    PokemonId,
-    SideColumn,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import ACTIVES, BOOST_SCALE, LEVEL_SCALE, MOVES, SLOTS, STAT_SCALE, TEAM
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints, Terrain, Weather
 from sparring.games.pokemon.damage.effects import Ability
 from sparring.games.pokemon.damage.formula import strike
@@ -55,27 +42,27 @@ Rows of the bench count as if they stood on the field without boosts. 0 where a 
 _MOST = 2.0
 _INTS, _FLOATS, _AROUND = len(I), len(F), len(G)
 _PARADOX = (
-    ActiveColumn.PARADOX_ATK,
-    ActiveColumn.PARADOX_DEF,
-    ActiveColumn.PARADOX_SPA,
-    ActiveColumn.PARADOX_SPD,
-    ActiveColumn.PARADOX_SPE,
+    c.ACTIVE_PARADOX_ATK,
+    c.ACTIVE_PARADOX_DEF,
+    c.ACTIVE_PARADOX_SPA,
+    c.ACTIVE_PARADOX_SPD,
+    c.ACTIVE_PARADOX_SPE,
 )
 _WEATHERS = (
-    FieldColumn.SUN,
-    FieldColumn.RAIN,
-    FieldColumn.SAND,
-    FieldColumn.HAIL,
-    FieldColumn.SNOW,
-    FieldColumn.HARSH_SUN,
-    FieldColumn.HEAVY_RAIN,
-    FieldColumn.STRONG_WINDS,
+    c.FIELD_SUN,
+    c.FIELD_RAIN,
+    c.FIELD_SAND,
+    c.FIELD_HAIL,
+    c.FIELD_SNOW,
+    c.FIELD_HARSH_SUN,
+    c.FIELD_HEAVY_RAIN,
+    c.FIELD_STRONG_WINDS,
 )
 _TERRAINS = (
-    FieldColumn.ELECTRIC_TERRAIN,
-    FieldColumn.GRASSY_TERRAIN,
-    FieldColumn.MISTY_TERRAIN,
-    FieldColumn.PSYCHIC_TERRAIN,
+    c.FIELD_ELECTRIC_TERRAIN,
+    c.FIELD_GRASSY_TERRAIN,
+    c.FIELD_MISTY_TERRAIN,
+    c.FIELD_PSYCHIC_TERRAIN,
 )
 assert len(_WEATHERS) == len(Weather)
 assert len(_TERRAINS) == len(Terrain)
@@ -86,7 +73,7 @@ class DamageEstimate:
 
     def __init__(self, format: Format) -> None:
         old = format.generation <= 2
-        self.tables: Tables = load_tables(format.generation)
+        self.tables: Tables = load_tables(format.tables)
         # Team builders spend 508 points on two or three stats: half of the most is the middle of what may come.
         self.effort = 252 if old else 84 if format.random_teams else 128
         self.individual = 30 if old else 31
@@ -124,12 +111,12 @@ class DamageEstimate:
         around = np.zeros(_AROUND, np.int64)
         _surroundings(abilities, active_ids, active, field, around)
         ints, floats = np.zeros((ACTIVES, _INTS), np.int64), np.zeros((ACTIVES, _FLOATS))
-        there = [place for place in range(ACTIVES) if active[place, ActiveColumn.PRESENT] != 0]
+        there = [place for place in range(ACTIVES) if active[place, c.ACTIVE_PRESENT] != 0]
         for place in there:
             _combatant(
                 t.generation, items, species, abilities, self.effort, self.individual,
                 ids, pokemon, active_ids, active, side[place // SLOTS],
-                int(active_ids[place, ActiveId.POKEMON]) - 1, place, ints[place], floats[place],
+                int(active_ids[place, c.ACTIVE_ID_POKEMON]) - 1, place, ints[place], floats[place],
             )  # fmt: skip
         own, foes = [place for place in there if place < SLOTS], [place for place in there if place >= SLOTS]
         around[G.TARGETS], around[G.ALLIES] = len(foes), max(0, len(own) - 1)
@@ -169,26 +156,26 @@ def _estimate(
         damage[row], ko[row], damage_back[row], ko_back[row], faster[row] = 0.0, 0.0, 0.0, 0.0, 0.0
         place_of = np.full(2 * TEAM, -1, np.int64)
         for place in range(ACTIVES):
-            if active_ids[row, place, ActiveId.POKEMON] > 0:
-                place_of[active_ids[row, place, ActiveId.POKEMON] - 1] = place
+            if active_ids[row, place, c.ACTIVE_ID_POKEMON] > 0:
+                place_of[active_ids[row, place, c.ACTIVE_ID_POKEMON] - 1] = place
         _surroundings(abilities, active_ids[row], active[row], field[row], around)
         foes, allies = 0, 0
         for slot in range(SLOTS):
-            foes += int(active[row, SLOTS + slot, ActiveColumn.PRESENT])
-            allies += int(active[row, slot, ActiveColumn.PRESENT])
+            foes += int(active[row, SLOTS + slot, c.ACTIVE_PRESENT])
+            allies += int(active[row, slot, c.ACTIVE_PRESENT])
         for slot in range(SLOTS):
-            at = active_ids[row, SLOTS + slot, ActiveId.POKEMON] - 1
+            at = active_ids[row, SLOTS + slot, c.ACTIVE_ID_POKEMON] - 1
             foe_f[slot, F.HP] = 0.0
-            if at >= 0 and active[row, SLOTS + slot, ActiveColumn.PRESENT] != 0:
+            if at >= 0 and active[row, SLOTS + slot, c.ACTIVE_PRESENT] != 0:
                 _combatant(
                     t.generation, items, species_table, abilities, effort, individual,
                     pokemon_ids[row], pokemon[row], active_ids[row], active[row], side[row, 1],
                     at, SLOTS + slot, foe_i[slot], foe_f[slot],
                 )  # fmt: skip
         for mine in range(TEAM):
-            if pokemon[row, mine, PokemonColumn.KNOWN] == 0 or pokemon[row, mine, PokemonColumn.FAINTED] != 0:
+            if pokemon[row, mine, c.POKEMON_KNOWN] == 0 or pokemon[row, mine, c.POKEMON_FAINTED] != 0:
                 continue
-            if pokemon[row, mine, PokemonColumn.ABSENT] != 0:
+            if pokemon[row, mine, c.POKEMON_ABSENT] != 0:
                 continue
             place = place_of[mine]
             _combatant(
@@ -259,21 +246,21 @@ def _critical(t: Rules, ai: Ints, move: int) -> tuple[float, float]:
 def _surroundings(abilities: Array, active_ids: Array, active: Array, field: Ints, around: Ints) -> None:
     """Fills `around: int64[len(G)]` from the field and the abilities of everyone on it."""
     around[:] = 0
-    around[G.DOUBLES] = int(field[FieldColumn.DOUBLES])
+    around[G.DOUBLES] = int(field[c.FIELD_DOUBLES])
     for code in range(len(_WEATHERS)):
         if field[_WEATHERS[code]] != 0:
             around[G.WEATHER] = code + 1
     for code in range(len(_TERRAINS)):
         if field[_TERRAINS[code]] != 0:
             around[G.TERRAIN] = code + 1
-    around[G.GRAVITY] = int(field[FieldColumn.GRAVITY] != 0)
-    around[G.TRICK_ROOM] = int(field[FieldColumn.TRICK_ROOM] != 0)
-    around[G.MAGIC_ROOM] = int(field[FieldColumn.MAGIC_ROOM] != 0)
-    around[G.WONDER_ROOM] = int(field[FieldColumn.WONDER_ROOM] != 0)
+    around[G.GRAVITY] = int(field[c.FIELD_GRAVITY] != 0)
+    around[G.TRICK_ROOM] = int(field[c.FIELD_TRICK_ROOM] != 0)
+    around[G.MAGIC_ROOM] = int(field[c.FIELD_MAGIC_ROOM] != 0)
+    around[G.WONDER_ROOM] = int(field[c.FIELD_WONDER_ROOM] != 0)
     for place in range(ACTIVES):
-        if active[place, ActiveColumn.PRESENT] == 0:
+        if active[place, c.ACTIVE_PRESENT] == 0:
             continue
-        code = abilities[active_ids[place, ActiveId.ABILITY]]
+        code = abilities[active_ids[place, c.ACTIVE_ID_ABILITY]]
         if code == Ability.SWORD_OF_RUIN:
             around[G.SWORD] = 1
         elif code == Ability.BEADS_OF_RUIN:
@@ -313,68 +300,68 @@ def _combatant(
     """Fills one Pokémon's rows: team row `at`, on the field at `place` or on the bench (-1)."""
     ints[:] = 0
     ids, numbers = pokemon_ids[at], pokemon[at]
-    species, ability = ids[PokemonId.SPECIES], ids[PokemonId.ABILITY]
-    known_item = ids[PokemonId.ITEM]
-    level = int(np.rint(numbers[PokemonColumn.LEVEL] * LEVEL_SCALE))
+    species, ability = ids[c.POKEMON_ID_SPECIES], ids[c.POKEMON_ID_ABILITY]
+    known_item = ids[c.POKEMON_ID_ITEM]
+    level = int(np.rint(numbers[c.POKEMON_LEVEL] * LEVEL_SCALE))
     transformed = False
-    ints[I.OWN_1], ints[I.OWN_2] = ids[PokemonId.TYPE_1], ids[PokemonId.TYPE_2]
-    ints[I.TYPE_1], ints[I.TYPE_2] = ids[PokemonId.TYPE_1], ids[PokemonId.TYPE_2]
-    ints[I.STATUS] = ids[PokemonId.STATUS]
-    if numbers[PokemonColumn.TERASTALLIZED] != 0:
-        ints[I.TERA] = ids[PokemonId.TERA_TYPE]
-        ints[I.TYPE_1], ints[I.TYPE_2] = ids[PokemonId.TERA_TYPE], 0
+    ints[I.OWN_1], ints[I.OWN_2] = ids[c.POKEMON_ID_TYPE_1], ids[c.POKEMON_ID_TYPE_2]
+    ints[I.TYPE_1], ints[I.TYPE_2] = ids[c.POKEMON_ID_TYPE_1], ids[c.POKEMON_ID_TYPE_2]
+    ints[I.STATUS] = ids[c.POKEMON_ID_STATUS]
+    if numbers[c.POKEMON_TERASTALLIZED] != 0:
+        ints[I.TERA] = ids[c.POKEMON_ID_TERA_TYPE]
+        ints[I.TYPE_1], ints[I.TYPE_2] = ids[c.POKEMON_ID_TERA_TYPE], 0
     base = species
     if place >= 0:
         now = active[place]
-        transformed = now[ActiveColumn.TRANSFORMED] != 0
-        base = active_ids[place, ActiveId.SPECIES]
-        ability = active_ids[place, ActiveId.ABILITY]
-        ints[I.TYPE_1] = active_ids[place, ActiveId.TYPE_1]
-        ints[I.TYPE_2] = active_ids[place, ActiveId.TYPE_2]
-        ints[I.TYPE_3] = active_ids[place, ActiveId.TYPE_3]
+        transformed = now[c.ACTIVE_TRANSFORMED] != 0
+        base = active_ids[place, c.ACTIVE_ID_SPECIES]
+        ability = active_ids[place, c.ACTIVE_ID_ABILITY]
+        ints[I.TYPE_1] = active_ids[place, c.ACTIVE_ID_TYPE_1]
+        ints[I.TYPE_2] = active_ids[place, c.ACTIVE_ID_TYPE_2]
+        ints[I.TYPE_3] = active_ids[place, c.ACTIVE_ID_TYPE_3]
         if transformed:
             ints[I.OWN_1], ints[I.OWN_2] = species_table[base, S.TYPE_1], species_table[base, S.TYPE_2]
         for boost in range(5):
-            ints[I.ATK + boost] = int(np.rint(now[ActiveColumn.BOOST_ATK + boost] * BOOST_SCALE))
+            ints[I.ATK + boost] = int(np.rint(now[c.ACTIVE_BOOST_ATK + boost] * BOOST_SCALE))
         for boost in range(7):
-            ints[I.BOOSTS] += max(0, int(np.rint(now[ActiveColumn.BOOST_ATK + boost] * BOOST_SCALE)))
-        ints[I.AFLOAT] = int(now[ActiveColumn.MAGNET_RISE] != 0 or now[ActiveColumn.TELEKINESIS] != 0)
-        ints[I.GROUNDED] = int(now[ActiveColumn.SMACK_DOWN] != 0 or now[ActiveColumn.INGRAIN] != 0)
-        ints[I.FLASH_FIRE] = int(now[ActiveColumn.FLASH_FIRE] != 0)
-        ints[I.CHARGED] = int(now[ActiveColumn.CHARGE] != 0)
-        ints[I.HELPED] = int(now[ActiveColumn.HELPED] != 0)
-        ints[I.SLOW_START] = int(now[ActiveColumn.SLOW_START] != 0)
-        ints[I.DYNAMAXED] = int(now[ActiveColumn.DYNAMAXED] != 0)
-        ints[I.GLAIVE_RUSH] = int(now[ActiveColumn.GLAIVE_RUSH] != 0)
-        ints[I.FORESIGHT] = int(now[ActiveColumn.FORESIGHT] != 0)
-        ints[I.FALLEN] = int(np.rint(now[ActiveColumn.FALLEN] * 5))
+            ints[I.BOOSTS] += max(0, int(np.rint(now[c.ACTIVE_BOOST_ATK + boost] * BOOST_SCALE)))
+        ints[I.AFLOAT] = int(now[c.ACTIVE_MAGNET_RISE] != 0 or now[c.ACTIVE_TELEKINESIS] != 0)
+        ints[I.GROUNDED] = int(now[c.ACTIVE_SMACK_DOWN] != 0 or now[c.ACTIVE_INGRAIN] != 0)
+        ints[I.FLASH_FIRE] = int(now[c.ACTIVE_FLASH_FIRE] != 0)
+        ints[I.CHARGED] = int(now[c.ACTIVE_CHARGE] != 0)
+        ints[I.HELPED] = int(now[c.ACTIVE_HELPED] != 0)
+        ints[I.SLOW_START] = int(now[c.ACTIVE_SLOW_START] != 0)
+        ints[I.DYNAMAXED] = int(now[c.ACTIVE_DYNAMAXED] != 0)
+        ints[I.GLAIVE_RUSH] = int(now[c.ACTIVE_GLAIVE_RUSH] != 0)
+        ints[I.FORESIGHT] = int(now[c.ACTIVE_FORESIGHT] != 0)
+        ints[I.FALLEN] = int(np.rint(now[c.ACTIVE_FALLEN] * 5))
         for number in range(5):
             if now[_PARADOX[number]] != 0:
                 ints[I.PARADOX] = number + 1
-        if now[ActiveColumn.ABILITY_SUPPRESSED] != 0:
+        if now[c.ACTIVE_ABILITY_SUPPRESSED] != 0:
             ability = 0
         elif ability == 0:
             ability = species_table[base, S.ABILITY]
-        ints[I.REFLECT] = int(now[ActiveColumn.REFLECT_SELF] != 0)
-        ints[I.LIGHT_SCREEN] = int(now[ActiveColumn.LIGHT_SCREEN_SELF] != 0)
+        ints[I.REFLECT] = int(now[c.ACTIVE_REFLECT_SELF] != 0)
+        ints[I.LIGHT_SCREEN] = int(now[c.ACTIVE_LIGHT_SCREEN_SELF] != 0)
     elif ability == 0:
         ability = species_table[species, S.ABILITY]
-    ints[I.REFLECT] |= int(side[SideColumn.REFLECT] != 0)
-    ints[I.LIGHT_SCREEN] |= int(side[SideColumn.LIGHT_SCREEN] != 0)
-    ints[I.AURORA_VEIL] = int(side[SideColumn.AURORA_VEIL] != 0)
-    ints[I.TAILWIND] = int(side[SideColumn.TAILWIND] != 0)
+    ints[I.REFLECT] |= int(side[c.SIDE_REFLECT] != 0)
+    ints[I.LIGHT_SCREEN] |= int(side[c.SIDE_LIGHT_SCREEN] != 0)
+    ints[I.AURORA_VEIL] = int(side[c.SIDE_AURORA_VEIL] != 0)
+    ints[I.TAILWIND] = int(side[c.SIDE_TAILWIND] != 0)
     ints[I.ABILITY] = abilities[ability]
     equip(items, known_item, species_table[base, S.BASE], ints)
     ints[I.EVOLVES], ints[I.BASE_SPEED] = species_table[base, S.EVOLVES], species_table[base, S.SPE]
-    empty = known_item == 0 and (numbers[PokemonColumn.ITEM_KNOWN] != 0 or numbers[PokemonColumn.ITEM_LOST] != 0)
+    empty = known_item == 0 and (numbers[c.POKEMON_ITEM_KNOWN] != 0 or numbers[c.POKEMON_ITEM_LOST] != 0)
     ints[I.HOLDS] = 0 if empty or generation == 1 else 1
     ints[I.LEVEL] = level
-    floats[F.LEFT] = max(0.001, numbers[PokemonColumn.HP])
+    floats[F.LEFT] = max(0.001, numbers[c.POKEMON_HP])
     floats[F.WEIGHT] = species_table[base, S.TENTHS_OF_WEIGHT] / 10
-    told = round(numbers[PokemonColumn.MAX_HP] * STAT_SCALE)
+    told = round(numbers[c.POKEMON_MAX_HP] * STAT_SCALE)
     floats[F.HP] = told if told > 0 else hp_stat(species_table[species, S.HP], level, effort, individual)
     for number in range(5):
-        told = round(numbers[PokemonColumn.STAT_ATK + number] * STAT_SCALE)
+        told = round(numbers[c.POKEMON_STAT_ATK + number] * STAT_SCALE)
         if told > 0 and not transformed:
             floats[F.ATK + number] = told
         else:

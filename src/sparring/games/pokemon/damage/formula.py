@@ -8,7 +8,7 @@ from math import floor
 
 from numba import njit
 
-from sparring.games.pokemon.columns import Status
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints, Number, Terrain, Weather
 from sparring.games.pokemon.damage.effects import Ability, Item, Kind, Type
 from sparring.games.pokemon.damage.power import (
@@ -40,6 +40,16 @@ def strike(t: Rules, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, fiel
     `ai, di: int64[len(I)]`, `af, df: float64[len(F)]` attacker and defender, `field: int64[len(G)]`.
     Critical hits are left out except for moves that always land one.
     """
+    weather = field[G.WEATHER]
+    if ai[I.ABILITY] == Ability.MEGA_SOL:  # its own moves are used as in sunlight
+        field[G.WEATHER] = Weather.SUN
+    outcome = _strike(t, ai, af, di, df, move, field)
+    field[G.WEATHER] = weather
+    return outcome
+
+
+@njit(cache=True, nogil=True)
+def _strike(t: Rules, ai: Ints, af: Floats, di: Ints, df: Floats, move: int, field: Ints) -> tuple[float, float, float]:
     if move == 0 or t.moves[move, M.CATEGORY] < 2:
         return 0.0, 0.0, 0.0
     generation, kind, bits = t.generation, t.moves[move, M.KIND], t.moves[move, M.BITS]
@@ -126,7 +136,8 @@ def immune(t: Rules, ai: Ints, di: Ints, move: int, now: int, shield: int, effec
     if now == Type.GROUND and kind != Kind.THOUSAND_ARROWS:
         code = di[I.ITEM]
         held_down = field[G.GRAVITY] == 1 or di[I.GROUNDED] == 1 or code == Item.IRON_BALL
-        if not held_down and (shield == Ability.LEVITATE or code == Item.AIR_BALLOON or di[I.AFLOAT] == 1):
+        afloat = di[I.AFLOAT] == 1 or shield in (Ability.LEVITATE, Ability.EELEVATE)
+        if not held_down and (afloat or code == Item.AIR_BALLOON):
             return True
     if field[G.WEATHER] == Weather.HARSH_SUN and now == Type.WATER:
         return True
@@ -217,7 +228,7 @@ def final_damage(
     generation, bits = t.generation, t.moves[move, M.BITS]
     burnt = (
         physical
-        and ai[I.STATUS] == Status.BURN
+        and ai[I.STATUS] == c.STATUS_BURN
         and generation >= 3
         and ai[I.ABILITY] != Ability.GUTS
         and not (kind == Kind.FACADE and generation >= 6)

@@ -5,7 +5,7 @@ from math import floor
 import numpy as np
 from numba import njit
 
-from sparring.games.pokemon.columns import Status
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints, Number, Terrain, Weather
 from sparring.games.pokemon.damage.effects import Ability, Item, Kind, Type
 from sparring.games.pokemon.damage.stats import boosted, effective_speed, grounded, has
@@ -35,6 +35,7 @@ _ABILITY_TYPE[Ability.AERILATE] = Type.FLYING
 _ABILITY_TYPE[Ability.PIXILATE] = Type.FAIRY
 _ABILITY_TYPE[Ability.REFRIGERATE] = Type.ICE
 _ABILITY_TYPE[Ability.GALVANIZE] = Type.ELECTRIC
+_ABILITY_TYPE[Ability.DRAGONIZE] = Type.DRAGON
 
 
 @njit(cache=True, nogil=True)
@@ -116,17 +117,18 @@ def variable_power(t: Rules, ai: Ints, af: Floats, di: Ints, df: Floats, move: i
     if kind == Kind.HIDDEN_POWER:
         return 60.0 if generation >= 6 else 70.0
     if kind == Kind.FACADE:
-        return power * 2.0 if ai[I.STATUS] in (Status.BURN, Status.PARALYSIS, Status.POISON, Status.TOXIC) else power
+        suffers = ai[I.STATUS] in (c.STATUS_BURN, c.STATUS_PARALYSIS, c.STATUS_POISON, c.STATUS_TOXIC)
+        return power * 2.0 if suffers else power
     if kind in (Kind.HEX, Kind.INFERNAL_PARADE):
         return power * 2.0 if di[I.STATUS] != 0 else power
     if kind in (Kind.VENOSHOCK, Kind.BARB_BARRAGE):
-        return power * 2.0 if di[I.STATUS] in (Status.POISON, Status.TOXIC) else power
+        return power * 2.0 if di[I.STATUS] in (c.STATUS_POISON, c.STATUS_TOXIC) else power
     if kind == Kind.WAKE_UP_SLAP:
-        return power * 2.0 if di[I.STATUS] == Status.SLEEP else power
+        return power * 2.0 if di[I.STATUS] == c.STATUS_SLEEP else power
     if kind == Kind.SMELLING_SALTS:
-        return power * 2.0 if di[I.STATUS] == Status.PARALYSIS else power
+        return power * 2.0 if di[I.STATUS] == c.STATUS_PARALYSIS else power
     if kind == Kind.DREAM_EATER:
-        return power if di[I.STATUS] == Status.SLEEP else 0.0
+        return power if di[I.STATUS] == c.STATUS_SLEEP else 0.0
     if kind == Kind.BRINE:
         return power * 2.0 if df[F.LEFT] <= 0.5 else power
     if kind == Kind.KNOCK_OFF:
@@ -188,8 +190,8 @@ def power_factor(
         or (ability == Ability.STRONG_JAW and has(bits, BITE))
         or (ability == Ability.MEGA_LAUNCHER and has(bits, PULSE))
         or (ability == Ability.SHARPNESS and has(bits, SLICING))
-        or (ability == Ability.FLARE_BOOST and ai[I.STATUS] == Status.BURN and not physical)
-        or (ability == Ability.TOXIC_BOOST and ai[I.STATUS] in (Status.POISON, Status.TOXIC) and physical)
+        or (ability == Ability.FLARE_BOOST and ai[I.STATUS] == c.STATUS_BURN and not physical)
+        or (ability == Ability.TOXIC_BOOST and ai[I.STATUS] in (c.STATUS_POISON, c.STATUS_TOXIC) and physical)
         or (ability == Ability.STEELY_SPIRIT and now == Type.STEEL)
     ):
         factor *= 1.5

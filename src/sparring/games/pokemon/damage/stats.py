@@ -4,7 +4,7 @@ from math import floor
 
 from numba import njit
 
-from sparring.games.pokemon.columns import Status
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints, Terrain, Weather
 from sparring.games.pokemon.damage.effects import Ability, Item, Type
 from sparring.games.pokemon.damage.tables import Rules
@@ -41,7 +41,8 @@ def grounded(t: Rules, ints: Ints, field: Ints) -> bool:
     code = ints[I.ITEM]
     if field[G.GRAVITY] == 1 or ints[I.GROUNDED] == 1 or code == Item.IRON_BALL:
         return True
-    if ints[I.AFLOAT] == 1 or code == Item.AIR_BALLOON or ints[I.ABILITY] == Ability.LEVITATE:
+    afloat = ints[I.AFLOAT] == 1 or ints[I.ABILITY] in (Ability.LEVITATE, Ability.EELEVATE)
+    if afloat or code == Item.AIR_BALLOON:
         return False
     return not (ints[I.TYPE_1] == Type.FLYING or ints[I.TYPE_2] == Type.FLYING)
 
@@ -62,7 +63,7 @@ def effective_speed(t: Rules, ints: Ints, floats: Floats, field: Ints) -> float:
         speed *= 2.0
     if ability == Ability.QUICK_FEET and ints[I.STATUS] != 0:
         speed *= 1.5
-    elif ints[I.STATUS] == Status.PARALYSIS:
+    elif ints[I.STATUS] == c.STATUS_PARALYSIS:
         speed *= 0.5 if t.generation >= 7 else 0.25
     if field[G.MAGIC_ROOM] == 0 and ability != Ability.KLUTZ:
         if code == Item.CHOICE_SCARF:

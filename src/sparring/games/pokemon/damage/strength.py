@@ -4,7 +4,7 @@ from math import floor
 
 from numba import njit
 
-from sparring.games.pokemon.columns import Status
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints, Terrain, Weather
 from sparring.games.pokemon.damage.effects import Ability, Item, Kind, Type
 from sparring.games.pokemon.damage.stats import boosted, has, has_type
@@ -39,7 +39,7 @@ def attack_stat(
         stage = 0
     value = boosted(value, stage, generation)
     if generation <= 2:
-        if physical and status == Status.BURN:
+        if physical and status == c.STATUS_BURN:
             value = max(1.0, floor(value / 2))
         code, suited = ai[I.ITEM], ai[I.SUITED] == 1
         if (code == Item.THICK_CLUB and physical and suited) or (code == Item.LIGHT_BALL and not physical and suited):
@@ -66,6 +66,7 @@ def attack_stat(
         )
     ) or (
         (ability == Ability.DRAGONS_MAW and now == Type.DRAGON)
+        or (ability == Ability.FIRE_MANE and now == Type.FIRE)
         or (ability == Ability.STEELWORKER and now == Type.STEEL)
         or (ability == Ability.ROCKY_PAYLOAD and now == Type.ROCK)
     ):

@@ -95,9 +95,9 @@ class Tables(NamedTuple):
 
 
 @cache
-def load_tables(generation: int) -> Tables:
-    """The kernel's tables of a generation, 1 to 9. Needs the installed simulator."""
-    dex = load_dex(generation)
+def load_tables(tables: int | str) -> Tables:
+    """The kernel's tables of a generation, 1 to 9, or of `Format.tables`. Needs the installed simulator."""
+    dex = load_dex(tables)
     if any(dex.types[kind.name] != kind for kind in Type):
         raise ValueError("the type numbers of the dex are not in the order the damage kernel expects")
     raw = [dex.raw["moves"][id] for id in dex.moves.ids[1:]]
@@ -108,7 +108,7 @@ def load_tables(generation: int) -> Tables:
     moves[:, M.POWER] = dex.move_power
     moves[:, M.PERCENT] = np.rint(dex.move_accuracy * 100)
     moves[:, M.PRIORITY] = dex.move_priority
-    moves[1:, M.TENTHS_OF_HITS] = [round(10 * _expected_hits(move, generation)) for move in raw]
+    moves[1:, M.TENTHS_OF_HITS] = [round(10 * _expected_hits(move, dex.generation)) for move in raw]
     moves[:, M.MOST_HITS] = dex.move_hits[:, 1]
     moves[:, M.CRIT] = dex.move_crit
     moves[1:, M.BITS] = [_bits(move) for move in raw]
@@ -119,7 +119,7 @@ def load_tables(generation: int) -> Tables:
     species[:, S.EVOLVES] = dex.species_evolves
     species[:, S.BASE] = dex.species_base
     species[:, S.ABILITY] = np.where(dex.species_abilities[:, 1:].any(axis=1), 0, dex.species_abilities[:, 0])
-    rules = Rules(generation=generation, chart=dex.effectiveness, moves=moves)
+    rules = Rules(generation=dex.generation, chart=dex.effectiveness, moves=moves)
     return Tables(rules=rules, items=_items(dex), species=species, abilities=codes(Ability, dex.abilities))
 
 

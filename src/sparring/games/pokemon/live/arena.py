@@ -147,7 +147,7 @@ class LiveArena:
         now = monotonic()
         for slot, action in zip(decisions.match.tolist(), actions.tolist(), strict=True):
             battle, number = self._handed.pop(slot, (None, 0))
-            if battle is not None and battle.request.get("rqid") == number:
+            if battle is not None and battle.number == number:
                 battle.choose(action)
                 self.answer_seconds.append(now - battle.asked_at)
         for server in self.servers:
@@ -281,7 +281,7 @@ class LiveArena:
             battle.mask(self._legal[row])
             first[row] = battle.rows == 0
             battle.rows += 1
-            self._handed[slot] = (battle, battle.request.get("rqid", 0))
+            self._handed[slot] = (battle, battle.number)
         observation = self._rows.first(k)
         if self._estimate is not None:
             self._estimate.write(observation, self._damage)

@@ -62,7 +62,7 @@ class LiveBattle:
         room: str,
         me: str,
         *,
-        generation: int,
+        tables: int | str,
         actions: ActionSpace,
         open_sheets: bool,
         limits: Limits | None = None,
@@ -73,7 +73,8 @@ class LiveBattle:
         self.outbox: list[str] = []
         self.log: list[str] = []
         """The battle as we saw it."""
-        self.request: dict[str, Any] = {}
+        self.number = 0
+        """The number the server gave its last request."""
         self.tracker: Tracker | None = None
         self.outcome = 0.0
         """1 won, 0 drawn, -1 lost, once it is over."""
@@ -101,7 +102,7 @@ class LiveBattle:
         """When the battle last asked us, or we it."""
         self._me, self._foe = me, ""
         """User ids."""
-        self._generation = generation
+        self._tables = tables
         self._actions = actions
         self._open_sheets = open_sheets
         self._limits = limits or Limits()
@@ -167,18 +168,17 @@ class LiveBattle:
         if self.state is not State.ASKED or self.tracker is None:
             return
         with self._contained():
-            number = self.request.get("rqid", 0)
-            choice = self._actions.choice(self.request, self.tracker.team_order, action)
+            choice = self._actions.choice(self.tracker.offer, action)
             if action in self._refused:  # all else was refused too
                 choice = "default"
             self.state, self._since = State.WAITING, monotonic()
             self._action = action
-            self._answered = (number, f"/choose {choice}|{number}")
+            self._answered = (self.number, f"/choose {choice}|{self.number}")
             self.outbox.append(self._answered[1])
 
     def repeat(self) -> None:
         """Sends the last choice again: the server did not take the message."""
-        if self._answered[1] and self._answered[0] == self.request.get("rqid") and not self.ended:
+        if self._answered[1] and self._answered[0] == self.number and not self.ended:
             self.outbox.append(self._answered[1])
 
     def leave(self) -> bool:
@@ -253,7 +253,8 @@ class LiveBattle:
             self.tracker.lines(lines)
             self._read = len(self.log)
         if self.state is State.HELD and any(line == "|" or _tells(line) for line in lines):
-            self._ask(self._held)
+            held, self._held = self._held, {}
+            self._ask(held)
 
     def _digest(self, lines: list[str]) -> None:
         """What lines say besides the battle itself."""
@@ -304,15 +305,15 @@ class LiveBattle:
         """A request whose lines have all been read: now the player must choose."""
         self.state = State.WAITING
         if self.tracker is None:
-            self.tracker = Tracker(self._generation, request["side"]["id"])
+            self.tracker = Tracker(self._tables, request["side"]["id"])
         self.tracker.lines(self.log[self._read :])
         self._read = len(self.log)
-        self.request = request
-        if request.get("rqid", 0) == self._answered[0] and self._answered[1]:  # it was lost with the connection
+        self.number = request.get("rqid", 0)
+        if self.number == self._answered[0] and self._answered[1]:  # it was lost with the connection
             self.outbox.append(self._answered[1])
             return
         self.tracker.request(request)
-        self._actions.mask(request, self.tracker.team_order, self._legal)
+        self._legal = self._actions.legal(self.tracker.offer)
         if not self._legal.any() or not np.isfinite(self.tracker.floats).all():
             self.fail("a request that can't be answered")
             return

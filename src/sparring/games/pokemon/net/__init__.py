@@ -21,8 +21,6 @@ def pokemon_policy(spec: GameSpec, network: PokemonNetwork) -> ActorCritic:
     """A fresh policy for the format that `spec` names."""
     format = find_format(str(spec.settings["format"]))
     shape = network.shape
-    encoder = PokemonEncoder(
-        load_dex(format.generation), shape, active=format.active, full="damage" in spec.observation
-    )
+    encoder = PokemonEncoder(load_dex(format.tables), shape, active=format.active, full="damage" in spec.observation)
     core = memory_core(network.memory, shape.width, window=network.window, heads=shape.heads)
     return ActorCritic(encoder, core, PokemonHead(action_space(format), shape.width))

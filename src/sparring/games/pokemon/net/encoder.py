@@ -18,23 +18,22 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.columns import (
     MOVES,
     POKEMON,
     TEAM,
     ActiveColumn,
-    ActiveId,
     FieldColumn,
     MoveColumn,
     PokemonColumn,
-    PokemonId,
     SideColumn,
 )
 from sparring.games.pokemon.dex import Dex
 from sparring.games.pokemon.net.tables import DexTables
 from sparring.games.pokemon.net.tokens import AttentionLayer, Tokens
 from sparring.games.pokemon.settings import Size
-from sparring.policy import mlp
+from sparring.policy import NamedEmbedding, mlp
 
 _NAME_WIDTH = 24
 _SMALL_WIDTH = 12
@@ -66,12 +65,12 @@ class PokemonEncoder(nn.Module):
         self.tokens = Tokens(active)
         self.tables = DexTables(dex)
         self.full = full
-        self.species = nn.Embedding(len(dex.species), _NAME_WIDTH)
-        self.ability = nn.Embedding(len(dex.abilities), _SMALL_WIDTH)
-        self.item = nn.Embedding(len(dex.items), _SMALL_WIDTH)
-        self.kinds = nn.Embedding(len(dex.types), _SMALL_WIDTH)
+        self.species = NamedEmbedding("species", len(dex.species), _NAME_WIDTH)
+        self.ability = NamedEmbedding("abilities", len(dex.abilities), _SMALL_WIDTH)
+        self.item = NamedEmbedding("items", len(dex.items), _SMALL_WIDTH)
+        self.kinds = NamedEmbedding("types", len(dex.types), _SMALL_WIDTH)
         self.status = nn.Embedding(7, _SMALL_WIDTH)
-        self.move_name = nn.Embedding(len(dex.moves), _NAME_WIDTH)
+        self.move_name = NamedEmbedding("moves", len(dex.moves), _NAME_WIDTH)
         for table in (self.species, self.ability, self.item, self.kinds, self.status, self.move_name):
             nn.init.normal_(table.weight, std=0.1)
         against = _MATCHUP * active
@@ -101,8 +100,8 @@ class PokemonEncoder(nn.Module):
             torch.cat((observation["moves"], observation["active_moves"][:, places]), dim=1),
         )
 
-        types = ids[:, :, PokemonId.TYPE_1 : PokemonId.TYPE_2 + 1].reshape(-1, TEAM, 2)  # [2k, 6, 2], a side each
-        place_types = place_ids[:, :, ActiveId.TYPE_1 : ActiveId.TYPE_2 + 1]
+        types = ids[:, :, c.POKEMON_ID_TYPE_1 : c.POKEMON_ID_TYPE_2 + 1].reshape(-1, TEAM, 2)  # [2k, 6, 2], a side each
+        place_types = place_ids[:, :, c.ACTIVE_ID_TYPE_1 : c.ACTIVE_ID_TYPE_2 + 1]
         facing_types = _facing(place_types, active)
         matchups = self._matchups(
             move_ids.view(-1, TEAM, MOVES), types, _facing(place_moves, active), facing_types
@@ -115,7 +114,7 @@ class PokemonEncoder(nn.Module):
         place, own_moves = self._places(observation, place_ids, moves[:, POKEMON:], by_place, pokemon)
         field = self.field(torch.cat((observation["field"], observation["side"].flatten(1)), dim=1))
         entities = torch.cat((pokemon, place, field.unsqueeze(1)), dim=1)
-        known = observation["pokemon"][:, :, PokemonColumn.KNOWN] != 0
+        known = observation["pokemon"][:, :, c.POKEMON_KNOWN] != 0
         seen = functional.pad(known, (0, self.tokens.entities - POKEMON), value=True)[:, None, None, :]
         for layer in self.layers:
             entities = layer(entities, seen)
@@ -142,12 +141,12 @@ class PokemonEncoder(nn.Module):
     def _pokemon(self, observation: Mapping[str, Tensor], ids: Tensor, moves: Tensor, matchups: Tensor) -> Tensor:
         """One token a Pokémon, `[k, 12, width]`."""
         parts = (
-            self.species(ids[:, :, PokemonId.SPECIES]),
-            self.ability(ids[:, :, PokemonId.ABILITY]),
-            self.item(ids[:, :, PokemonId.ITEM]),
-            self.kinds(ids[:, :, PokemonId.TYPE_1]) + self.kinds(ids[:, :, PokemonId.TYPE_2]),
-            self.kinds(ids[:, :, PokemonId.TERA_TYPE]),
-            self.status(ids[:, :, PokemonId.STATUS]),
+            self.species(ids[:, :, c.POKEMON_ID_SPECIES]),
+            self.ability(ids[:, :, c.POKEMON_ID_ABILITY]),
+            self.item(ids[:, :, c.POKEMON_ID_ITEM]),
+            self.kinds(ids[:, :, c.POKEMON_ID_TYPE_1]) + self.kinds(ids[:, :, c.POKEMON_ID_TYPE_2]),
+            self.kinds(ids[:, :, c.POKEMON_ID_TERA_TYPE]),
+            self.status(ids[:, :, c.POKEMON_ID_STATUS]),
             observation["pokemon"],
             moves.relu().sum(dim=2),
             matchups,
@@ -180,17 +179,17 @@ class PokemonEncoder(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """One token a place, `[k, places, width]`, and the own active moves `[k, active * 4, _MOVE_WIDTH]`."""
         active = self.tokens.active
-        standing = ids[:, :, ActiveId.POKEMON]
+        standing = ids[:, :, c.ACTIVE_ID_POKEMON]
         if self.full:
             rows = (standing[:, :active] - 1).clamp(min=0, max=TEAM - 1)
             against = torch.cat((against, self._hits(observation, rows)), dim=-1)
         moves = (moves + self.strength(against)).relu()
-        names = self.move_name(ids[:, :, ActiveId.LAST_MOVE]), self.move_name(ids[:, :, ActiveId.PREPARED_MOVE])
+        names = self.move_name(ids[:, :, c.ACTIVE_ID_LAST_MOVE]), self.move_name(ids[:, :, c.ACTIVE_ID_PREPARED_MOVE])
         parts = (
-            self.species(ids[:, :, ActiveId.SPECIES]),
-            self.ability(ids[:, :, ActiveId.ABILITY]),
-            self.kinds(ids[:, :, ActiveId.TYPE_1 : ActiveId.TYPE_2 + 1]).sum(dim=2),
-            self.kinds(ids[:, :, ActiveId.TYPE_3]),
+            self.species(ids[:, :, c.ACTIVE_ID_SPECIES]),
+            self.ability(ids[:, :, c.ACTIVE_ID_ABILITY]),
+            self.kinds(ids[:, :, c.ACTIVE_ID_TYPE_1 : c.ACTIVE_ID_TYPE_2 + 1]).sum(dim=2),
+            self.kinds(ids[:, :, c.ACTIVE_ID_TYPE_3]),
             *names,
             observation["active"][:, self.tokens.places],
             moves.sum(dim=2),

@@ -1,5 +1,5 @@
-// Writes Showdown's own tables as JSON: `node export.js FOLDER` makes FOLDER/gen1.json .. gen9.json and
-// FOLDER/formats.json. Everything that Sparring knows of species, moves, items and rules comes from here.
+// Writes Showdown's own tables as JSON: `node export.js FOLDER` makes FOLDER/gen1.json .. gen9.json, one more for each of
+// MODS, and FOLDER/formats.json. Everything that Sparring knows of species, moves, items and rules comes from here.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -21,6 +21,8 @@ const ITEM_FIELDS = [
   'zMoveType', 'zMoveFrom', 'itemUser', 'onPlate', 'onMemory', 'onDrive', 'forcedForme', 'fling', 'naturalGift',
   'ignoreKlutz', 'boosts', 'shortDesc',
 ];
+/** Mods whose moves, items or abilities are not their generation's; they must have the same ids. */
+const MODS = ['champions', 'championsregma'].filter(mod => mod in Dex.includeMods().dexes);
 const STATS = ['hp', 'atk', 'def', 'spa', 'spd', 'spe'];
 
 /** The plain-data part of `source`, only `fields`, without what is undefined, false or a function. */
@@ -48,8 +50,14 @@ function exportSpecies(species) {
   };
 }
 
-function exportGeneration(gen) {
-  const dex = Dex.forGen(gen);
+/** PP with all PP Ups, as every team has them. */
+function fullPP(dex, move) {
+  if (dex.data.Scripts.calculatePP) return dex.data.Scripts.calculatePP(move, 3);
+  const pp = move.noPPBoosts ? move.pp : Math.floor(move.pp * 8 / 5);
+  return dex.gen <= 2 ? Math.min(pp, 61) : pp;
+}
+
+function exportDex(dex) {
   const exists = thing => !['Future', 'CAP', 'Custom'].includes(thing.isNonstandard);
   const byId = (things, convert) => Object.fromEntries(things.map(thing => [toID(thing.name), convert(thing)]));
   const conditions = {};
@@ -63,9 +71,11 @@ function exportGeneration(gen) {
     conditions[move.id] = { name: move.name, kind, ...pick(move.condition, ['duration']) };
   }
   return {
-    generation: gen,
+    generation: dex.gen,
     species: byId(dex.species.all().filter(species => !species.isCosmeticForme), exportSpecies),
-    moves: byId(dex.moves.all(), move => ({ ...pick(move, MOVE_FIELDS), exists: exists(move) })),
+    moves: byId(dex.moves.all(), move => ({
+      ...pick(move, MOVE_FIELDS), fullPP: fullPP(dex, move), exists: exists(move),
+    })),
     items: byId(dex.items.all(), item => ({ ...pick(item, ITEM_FIELDS), exists: exists(item) })),
     abilities: byId(dex.abilities.all(), ability => ({
       ...pick(ability, ['name', 'num', 'gen', 'flags', 'shortDesc']), exists: exists(ability),
@@ -92,6 +102,7 @@ function exportFormats() {
       name: format.name,
       generation: Dex.forFormat(format).gen,
       mod: format.mod,
+      tables: MODS.includes(format.mod) ? format.mod : `gen${Dex.forFormat(format).gen}`,
       gameType: format.gameType,
       randomTeams: Boolean(format.team),
       teamPreview: rules.has('teampreview'),
@@ -107,8 +118,8 @@ function exportFormats() {
 
 function main(folder) {
   fs.mkdirSync(folder, { recursive: true });
-  for (let gen = 1; gen <= 9; gen++) {
-    fs.writeFileSync(path.join(folder, `gen${gen}.json`), JSON.stringify(exportGeneration(gen)));
+  for (const mod of ['gen1', 'gen2', 'gen3', 'gen4', 'gen5', 'gen6', 'gen7', 'gen8', 'gen9', ...MODS]) {
+    fs.writeFileSync(path.join(folder, `${mod}.json`), JSON.stringify(exportDex(Dex.mod(mod))));
   }
   fs.writeFileSync(path.join(folder, 'formats.json'), JSON.stringify(exportFormats()));
 }

@@ -1,8 +1,8 @@
 // Teams: built-in sets, validation, and pools for random formats.
 //
 //   node teams.js compose FOLDER                       writes FOLDER/<format>.txt, one packed team a line
-//   node teams.js validate FORMAT                      reads [{source, text}] (JSON) and answers with
-//                                                      [{source, packed, problems}]; text is an export or packed
+//   node teams.js validate FORMAT                      reads [text] (JSON), each a team as an export or packed, and
+//                                                      answers with [{packed, problems}]
 //   node teams.js pool FORMAT FOLDER FIRST LAST SIZE   writes FOLDER/<number>.txt of SIZE generated teams for each
 //                                                      number from FIRST to LAST that is not there yet
 'use strict';
@@ -12,15 +12,23 @@ const { Dex, PRNG, TeamValidator, Teams, toID } = require('pokemon-showdown');
 
 const BUILT_IN = [
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map(gen => `gen${gen}ou`),
-  'gen9vgc2024regg', 'gen9vgc2025regi',
+  'gen9nationaldex', 'gen9vgc2024regg', 'gen9vgc2025regi',
+  'gen9championsou', 'gen9championsvgc2026regma', 'gen9championsvgc2026regmb',
 ];
+const STATS = ['hp', 'atk', 'def', 'spa', 'spd', 'spe'];
+const STAT_POINTS = Object.fromEntries(STATS.map(stat => [stat, 11])); // Champions' 66, spread evenly
 const TEAMS_EACH = 128;
 const MOST_TRIES = 4000;
 
 /** Complete sets to draw from: [[set, ...] of one species, ...]. */
 function candidates(formatid) {
-  if (formatid.startsWith('gen9vgc')) return doublesSets();
+  if (formatid.startsWith('gen9vgc')) return randomSets(['gen9randomdoublesbattle']);
+  if (formatid.startsWith('gen9championsvgc')) {
+    return randomSets(['gen9randomdoublesbattle', 'gen9championsrandombattle'], STAT_POINTS);
+  }
+  if (formatid === 'gen9championsou') return randomSets(['gen9championsrandombattle'], STAT_POINTS);
   if (formatid === 'gen9ou') return factorySets('OU');
+  if (formatid === 'gen9nationaldex') return [...smogonSets('gen8nationaldex'), ...factorySets('OU')];
   return smogonSets(formatid);
 }
 
@@ -44,15 +52,17 @@ function factorySets(tier) {
   })));
 }
 
-/** Doubles sets as Showdown's random doubles generator makes them, at level 50. */
-function doublesSets() {
-  const generator = Teams.getGenerator('gen9randomdoublesbattle', 'gen5,0000000000000002');
+/** Sets as Showdown's generators of random formats make them, at level 50; with `evs`, these instead of theirs. */
+function randomSets(formatids, evs) {
   const species = new Map();
-  for (let i = 0; i < 600; i++) {
-    for (const set of generator.getTeam()) {
-      const clean = { ...set, name: '', level: 50, shiny: false, evs: spread(set.evs, 0), ivs: spread(set.ivs, 31) };
-      if (!species.has(set.species)) species.set(set.species, []);
-      species.get(set.species).push(clean);
+  for (const formatid of formatids) {
+    const generator = Teams.getGenerator(formatid, 'gen5,0000000000000002');
+    for (let i = 0; i < 600; i++) {
+      for (const set of generator.getTeam()) {
+        const clean = { ...set, name: '', level: 50, shiny: false, evs: spread(evs ?? set.evs, 0), ivs: spread(set.ivs, 31) };
+        if (!species.has(set.species)) species.set(set.species, []);
+        species.get(set.species).push(clean);
+      }
     }
   }
   return [...species.values()];
@@ -63,7 +73,7 @@ function first(value) {
 }
 
 function spread(given, otherwise) {
-  return Object.fromEntries(['hp', 'atk', 'def', 'spa', 'spd', 'spe'].map(stat => [stat, given?.[stat] ?? otherwise]));
+  return Object.fromEntries(STATS.map(stat => [stat, given?.[stat] ?? otherwise]));
 }
 
 function dataFile(name) {
@@ -73,6 +83,7 @@ function dataFile(name) {
 /** Draws six species and a set of each until Showdown's validator has passed enough teams. */
 function compose(formatid) {
   const validator = TeamValidator.get(formatid);
+  const itemClause = validator.ruleTable.has('itemclause');
   const prng = new PRNG('gen5,0000000000000001');
   const legal = candidates(formatid)
     .map(sets => sets.filter(set => !validator.validateSet(structuredClone(set), {})))
@@ -87,7 +98,7 @@ function compose(formatid) {
     for (const sets of order) {
       const set = prng.sample(sets);
       const base = toID(Dex.species.get(set.species).baseSpecies);
-      if (species.has(base) || (set.item && items.has(set.item) && formatid.includes('vgc'))) continue;
+      if (species.has(base) || (set.item && items.has(set.item) && itemClause)) continue;
       species.add(base);
       items.add(set.item);
       team.push(structuredClone(set));
@@ -107,13 +118,54 @@ function composeAll(folder) {
   }
 }
 
+/**
+ * A team as people paste it, one paragraph a Pokémon. What a paragraph does not say is left for the validator, which
+ * knows the format: full effort values in generations 1 and 2, none later, and the format's own level.
+ */
+function importTeam(text) {
+  const sets = [];
+  let set = null;
+  for (const line of text.split('\n').map(line => line.trim())) {
+    if (!line || line === '---') {
+      set = null;
+    } else if (!set) {
+      set = heading(line);
+      sets.push(set);
+    } else if (line.startsWith('Dynamax Level: ')) {
+      set.dynamaxLevel = Number(line.slice(15));
+    } else {
+      Teams.parseExportedTeamLine(line, false, set);
+    }
+  }
+  return sets;
+}
+
+/** `Nickname (Species) (M) @ Item`, of which only the species must be there; a nickname may have brackets of its own. */
+function heading(line) {
+  const [, who, item = ''] = /^(.*?)(?: @ ([^@]*))?$/.exec(line);
+  const [, called, gender = ''] = /^(.*?)(?: \(([MF])\))?$/.exec(who);
+  const [, name, species] = /^(.*)\(([^()]*)\)$/.exec(called) ?? ['', '', called];
+  return {
+    name: name.trim(), species: Dex.species.get(species).name, item: toID(item) === 'noitem' ? '' : item,
+    ability: '', gender, nature: '', moves: [],
+  };
+}
+
+function validated(validator, text) {
+  const team = text.includes('|') ? Teams.unpack(text) : importTeam(text);
+  if (!team?.length) return { packed: '', problems: ['it is no team'] };
+  const problems = validator.validateTeam(team) ?? [];
+  return { packed: problems.length ? '' : Teams.pack(team), problems };
+}
+
 function validate(formatid) {
   const validator = TeamValidator.get(formatid);
-  const answers = JSON.parse(fs.readFileSync(0, 'utf8')).map(({ source, text }) => {
-    const team = Teams.import(text);
-    if (!team || !team.length) return { source, packed: '', problems: ['it holds no team'] };
-    const problems = validator.validateTeam(team) ?? [];
-    return { source, packed: problems.length ? '' : Teams.pack(team), problems };
+  const answers = JSON.parse(fs.readFileSync(0, 'utf8')).map(text => {
+    try {
+      return validated(validator, text);
+    } catch (error) { // the validator is not made for every nonsense
+      return { packed: '', problems: [`Showdown's validator cannot read it: ${error.message}`] };
+    }
   });
   process.stdout.write(JSON.stringify(answers));
 }

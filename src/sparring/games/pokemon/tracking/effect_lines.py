@@ -1,19 +1,13 @@
 """Lines about what lasts on a Pokémon: volatile effects, and what they do to moves, types and abilities."""
 
-from sparring.games.pokemon.columns import (
-    MOVES,
-    PP_SCALE,
-    SLOTS,
-    ActiveColumn,
-    ActiveId,
-    FieldColumn,
-    MoveColumn,
-    SideColumn,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import MOVES, PP_SCALE, SLOTS
 from sparring.games.pokemon.tracking.effects import (
     BINDING,
     COUNTED,
     ELAPSED,
+    SIDE_GUARDS,
+    SIDE_SINGLE_TURN,
     SINGLE_MOVE,
     SINGLE_TURN,
     SINGLE_TURN_UNSEEN,
@@ -22,7 +16,7 @@ from sparring.games.pokemon.tracking.effects import (
 )
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
-    MOST_TURNS,
+    MOVE_WIDTH,
     MOVES_START,
     PLACE_IDS_START,
     PLACE_MOVE_IDS_START,
@@ -31,13 +25,13 @@ from sparring.games.pokemon.tracking.layout import (
     SIDE_START,
     TURN,
 )
-from sparring.games.pokemon.tracking.move_lines import write_borrowed
+from sparring.games.pokemon.tracking.move_lines import stall, write_borrowed
 from sparring.games.pokemon.tracking.places import show_types
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
 from sparring.games.pokemon.tracking.view import View
 
-_PARADOX = range(ActiveColumn.PARADOX_ATK, ActiveColumn.PARADOX_SPE + 1)
+_PARADOX = range(c.ACTIVE_PARADOX_ATK, c.ACTIVE_PARADOX_SPE + 1)
 _FUTURE = {"futuresight", "doomdesire"}
 _FUTURE_TURNS = 3
 _PERISH_TURNS = {f"perish{turns}": turns for turns in range(4)}
@@ -62,49 +56,49 @@ def on_start(view: View, parts: list[str]) -> None:
         view.floats[start + counted] = value
     elif effect.startswith("perish"):
         turns = _PERISH_TURNS[effect]
-        view.floats[start + ActiveColumn.PERISH] = 1.0
-        view.floats[start + ActiveColumn.PERISH_TURNS] = turns * TURN
+        view.floats[start + c.ACTIVE_PERISH] = 1.0
+        view.floats[start + c.ACTIVE_PERISH_TURNS] = turns * TURN
     elif effect == "typechange":
         _change_types(view, place, parts[4], other)
     elif effect == "typeadd":
-        view.ids[PLACE_IDS_START[place] + ActiveId.TYPE_3] = view.tables.dex.types[parts[4]]
+        view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_TYPE_3] = view.tables.dex.types[parts[4]]
     elif effect in _FUTURE:
         _foresee(view, place)
     else:
         view.unknown[f"-start: {effect}"] += 1
 
 
-def _start_volatile(view: View, place: int, column: ActiveColumn, parts: list[str]) -> None:
+def _start_volatile(view: View, place: int, column: int, parts: list[str]) -> None:
     start, ids = PLACE_START[place], PLACE_IDS_START[place]
     before = view.floats[start + column]
     view.floats[start + column] = 1.0
     elapsed = ELAPSED.get(column)
     if elapsed is not None and not before:
         view.start_timer(start + elapsed, 0, 1)
-    if column == ActiveColumn.DISABLE:
-        view.ids[ids + ActiveId.DISABLED_MOVE] = view.tables.move(parts[4])
-    elif column == ActiveColumn.ENCORE:
-        view.ids[ids + ActiveId.ENCORED_MOVE] = view.ids[ids + ActiveId.LAST_MOVE]
-    elif column == ActiveColumn.CHI_STRIKE:
+    if column == c.ACTIVE_DISABLE:
+        view.ids[ids + c.ACTIVE_ID_DISABLED_MOVE] = view.tables.move(parts[4])
+    elif column == c.ACTIVE_ENCORE:
+        view.ids[ids + c.ACTIVE_ID_ENCORED_MOVE] = view.ids[ids + c.ACTIVE_ID_LAST_MOVE]
+    elif column == c.ACTIVE_CHI_STRIKE:
         view.floats[start + column] = min(1.0, before + 1 / 3)
-    elif column == ActiveColumn.MIMIC:
+    elif column == c.ACTIVE_MIMIC:
         _mimic(view, place, parts[4])
-    elif column == ActiveColumn.DYNAMAXED:
-        view.start_timer(start + ActiveColumn.DYNAMAX_TURNS, 3, -1)
-        view.floats[SIDE_START[place // SLOTS] + SideColumn.DYNAMAX_USED] = 1.0
+    elif column == c.ACTIVE_DYNAMAXED:
+        view.start_timer(start + c.ACTIVE_DYNAMAX_TURNS, 3, -1)
+        view.floats[SIDE_START[place // SLOTS] + c.SIDE_DYNAMAX_USED] = 1.0
 
 
 def _mimic(view: View, place: int, name: str) -> None:
     """Mimic's place in the list holds another move until its user leaves."""
-    view.floats[PLACE_START[place] + ActiveColumn.MIMIC] = 1.0
+    view.floats[PLACE_START[place] + c.ACTIVE_MIMIC] = 1.0
     start = PLACE_MOVE_IDS_START[place]
     mimic = view.tables.dex.moves["mimic"]
     move = view.tables.move(name)
     most = view.tables.max_pp[move]
     for index in range(MOVES):
         if view.ids[start + index] == mimic:
-            at = PLACE_MOVES_START[place] + index * len(MoveColumn)
-            left = round(view.floats[at + MoveColumn.PP] * view.floats[at + MoveColumn.MAX_PP] * PP_SCALE)
+            at = PLACE_MOVES_START[place] + index * MOVE_WIDTH
+            left = round(view.floats[at + c.MOVE_PP] * view.floats[at + c.MOVE_MAX_PP] * PP_SCALE)
             if view.generation > 1:
                 left = min(5, view.tables.base_pp[move])
             if view.generation > 4:
@@ -118,14 +112,14 @@ def _change_types(view: View, place: int, types: str, other: str) -> None:
     if types.startswith("[from]"):  # Reflect Type names the one whose types are taken
         seen = view.standing(other)
         if seen >= 0:
-            for number in (ActiveId.TYPE_1, ActiveId.TYPE_2, ActiveId.TYPE_3):
+            for number in (c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2, c.ACTIVE_ID_TYPE_3):
                 view.ids[ids + number] = view.ids[PLACE_IDS_START[seen] + number]
     else:
         names = types.split("/")
         numbers = [view.tables.dex.types[name] for name in names][:3]
         for index, type_number in enumerate([*numbers, 0, 0][:3]):
-            view.ids[ids + ActiveId.TYPE_1 + index] = type_number
-    view.floats[PLACE_START[place] + ActiveColumn.TYPES_CHANGED] = 1.0
+            view.ids[ids + c.ACTIVE_ID_TYPE_1 + index] = type_number
+    view.floats[PLACE_START[place] + c.ACTIVE_TYPES_CHANGED] = 1.0
 
 
 def _foresee(view: View, place: int) -> None:
@@ -141,8 +135,8 @@ def _future_columns(view: View, place: int) -> tuple[int, int]:
     start = SIDE_START[place // SLOTS]
     right = place % SLOTS
     return (
-        start + (SideColumn.FUTURE_SIGHT_RIGHT if right else SideColumn.FUTURE_SIGHT_LEFT),
-        start + (SideColumn.FUTURE_SIGHT_RIGHT_TURNS if right else SideColumn.FUTURE_SIGHT_LEFT_TURNS),
+        start + (c.SIDE_FUTURE_SIGHT_RIGHT if right else c.SIDE_FUTURE_SIGHT_LEFT),
+        start + (c.SIDE_FUTURE_SIGHT_RIGHT_TURNS if right else c.SIDE_FUTURE_SIGHT_LEFT_TURNS),
     )
 
 
@@ -153,9 +147,10 @@ def on_end(view: View, parts: list[str]) -> None:
         flag, turns = _future_columns(view, view.place(parts[2]))
         view.floats[flag] = 0.0
         view.stop_timer(turns)
+        view.striking = True
         return
     if effect == "neutralizinggas":
-        view.floats[FIELD + FieldColumn.NEUTRALIZING_GAS] = 0.0
+        view.floats[FIELD + c.FIELD_NEUTRALIZING_GAS] = 0.0
         return
     place = view.standing(parts[2])
     if place < 0:
@@ -163,28 +158,28 @@ def on_end(view: View, parts: list[str]) -> None:
     start, ids = PLACE_START[place], PLACE_IDS_START[place]
     column = VOLATILES.get(effect)
     if "[partiallytrapped]" in parts or effect in BINDING:
-        column = ActiveColumn.OCTOLOCK if effect == "octolock" else ActiveColumn.BOUND
+        column = c.ACTIVE_OCTOLOCK if effect == "octolock" else c.ACTIVE_BOUND
     if column is not None:
         view.floats[start + column] = 0.0
         elapsed = ELAPSED.get(column)
         if elapsed is not None:
             view.stop_timer(start + elapsed)
-        if column == ActiveColumn.DISABLE:
-            view.ids[ids + ActiveId.DISABLED_MOVE] = 0
-        elif column == ActiveColumn.ENCORE:
-            view.ids[ids + ActiveId.ENCORED_MOVE] = 0
-        elif column == ActiveColumn.DYNAMAXED:
-            view.stop_timer(start + ActiveColumn.DYNAMAX_TURNS)
+        if column == c.ACTIVE_DISABLE:
+            view.ids[ids + c.ACTIVE_ID_DISABLED_MOVE] = 0
+        elif column == c.ACTIVE_ENCORE:
+            view.ids[ids + c.ACTIVE_ID_ENCORED_MOVE] = 0
+        elif column == c.ACTIVE_DYNAMAXED:
+            view.stop_timer(start + c.ACTIVE_DYNAMAX_TURNS)
     elif effect in ("protosynthesis", "quarkdrive"):
         for paradox in _PARADOX:
             view.floats[start + paradox] = 0.0
     elif effect.startswith("fallen"):
-        view.floats[start + ActiveColumn.FALLEN] = 0.0
+        view.floats[start + c.ACTIVE_FALLEN] = 0.0
     elif effect == "typechange":
         show_types(view, place)
     elif effect.startswith("perish"):
-        view.floats[start + ActiveColumn.PERISH] = 0.0
-        view.floats[start + ActiveColumn.PERISH_TURNS] = 0.0
+        view.floats[start + c.ACTIVE_PERISH] = 0.0
+        view.floats[start + c.ACTIVE_PERISH_TURNS] = 0.0
     elif effect not in ("illusion", "typeadd"):
         view.unknown[f"-end: {effect}"] += 1
 
@@ -195,21 +190,18 @@ def on_singleturn(view: View, parts: list[str]) -> None:
     if place < 0:
         return
     effect = effect_id(parts[3])
-    column = SINGLE_TURN.get(effect)
-    if column is None:
+    if effect in SINGLE_TURN:
+        index = PLACE_START[place] + SINGLE_TURN[effect]
+    elif effect in SIDE_SINGLE_TURN:
+        index = SIDE_START[place // SLOTS] + SIDE_SINGLE_TURN[effect]
+    else:
         if effect not in SINGLE_TURN_UNSEEN:
             view.unknown[f"-singleturn: {effect}"] += 1
         return
-    own = isinstance(column, ActiveColumn)
-    index = (PLACE_START[place] if own else SIDE_START[place // SLOTS]) + column
     view.floats[index] = 1.0
-    view.turn_flags.append(index)
-    if effect in STALLING or (view.generation == 5 and effect in ("quickguard", "wideguard")):
-        row = PLACE_START[place]
-        count = row + ActiveColumn.PROTECT_TURNS
-        view.floats[count] = min(MOST_TURNS, view.floats[count] + TURN)
-        # Lasts through the next turn only: the turn's end sees whether it was renewed.
-        view.timers[count] = 0.0
+    view.passing_flags[index] = 1
+    if effect in STALLING or (effect in SIDE_GUARDS and view.generation == 5):
+        stall(view, place)
 
 
 def on_singlemove(view: View, parts: list[str]) -> None:
@@ -236,17 +228,21 @@ def on_activate(view: View, parts: list[str]) -> None:
         _activate_item(view, place, effect, parts)
         return
     start = PLACE_START[place]
-    if effect in BINDING:
-        view.floats[start + ActiveColumn.BOUND] = 1.0
-        view.start_timer(start + ActiveColumn.BOUND_TURNS, 0, 1)
+    if effect == "feint" or "[broken]" in parts:
+        _break_protection(view, place)
+    elif effect in BINDING:
+        view.floats[start + c.ACTIVE_BOUND] = 1.0
+        view.start_timer(start + c.ACTIVE_BOUND_TURNS, 0, 1)
     elif effect == "trapped":
-        view.floats[start + ActiveColumn.BLOCKED] = 1.0
+        view.floats[start + c.ACTIVE_BLOCKED] = 1.0
         view.blocked_by[place] = view.target if view.mover == place else view.mover
     elif effect in ("lockon", "mindreader"):
         _, other = tags(parts, 4)
         aimed = view.standing(other)
         if aimed >= 0:
-            view.floats[PLACE_START[aimed] + ActiveColumn.LOCK_ON] = 1.0
+            view.floats[PLACE_START[aimed] + c.ACTIVE_LOCK_ON] = 1.0
+            view.passing_flags[PLACE_START[aimed] + c.ACTIVE_LOCK_ON] = 2
+            view.aimed_by[aimed] = place
     elif effect == "mimic":
         _mimic(view, place, parts[4])
     elif effect == "skillswap":
@@ -255,6 +251,14 @@ def on_activate(view: View, parts: list[str]) -> None:
         _drain(view, place, view.tables.move(parts[4]), int(parts[5]))
     elif effect == "grudge" and len(parts) > 4:
         _drain(view, place, view.tables.move(parts[4]), 64)
+
+
+def _break_protection(view: View, place: int) -> None:
+    """A move has lifted what protects the Pokémon at `place`: its next protecting move counts as the first."""
+    view.floats[PLACE_START[place] + c.ACTIVE_PROTECTED] = 0.0
+    view.floats[SIDE_START[place // SLOTS] + c.SIDE_SIDE_PROTECTED] = 0.0
+    if view.generation > 5:
+        view.floats[PLACE_START[place] + c.ACTIVE_PROTECT_TURNS] = 0.0
 
 
 def _activate_ability(view: View, place: int, effect: str, parts: list[str]) -> None:
@@ -294,7 +298,7 @@ def _swap_abilities(view: View, place: int, parts: list[str]) -> None:
         return
     abilities = view.tables.dex.abilities
     named = [part for part in parts[4:6] if part and not part.startswith("[")]
-    ours, theirs = PLACE_IDS_START[place] + ActiveId.ABILITY, PLACE_IDS_START[partner] + ActiveId.ABILITY
+    ours, theirs = PLACE_IDS_START[place] + c.ACTIVE_ID_ABILITY, PLACE_IDS_START[partner] + c.ACTIVE_ID_ABILITY
     if len(named) == 2:
         taken, given = (abilities[name.removeprefix("ability: ")] for name in named)
         view.reveal_ability(view.active[partner], taken)
@@ -307,16 +311,15 @@ def _swap_abilities(view: View, place: int, parts: list[str]) -> None:
 
 def _drain(view: View, place: int, move: int, amount: int) -> None:
     """Takes PP of a move from the Pokémon at `place` (gives, if negative)."""
-    width = len(MoveColumn)
     start = PLACE_MOVE_IDS_START[place]
     for index in range(MOVES):
         if view.ids[start + index] == move:
-            view.spend_pp(PLACE_MOVES_START[place] + index * width, amount)
-    if not view.floats[PLACE_START[place] + ActiveColumn.TRANSFORMED]:
+            view.spend_pp(PLACE_MOVES_START[place] + index * MOVE_WIDTH, amount)
+    if not view.floats[PLACE_START[place] + c.ACTIVE_TRANSFORMED]:
         row = view.active[place]
         index = view.learn_move(row, move)
         if index >= 0:
-            view.spend_pp(MOVES_START[row] + index * width, amount)
+            view.spend_pp(MOVES_START[row] + index * MOVE_WIDTH, amount)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -3,123 +3,141 @@
 Effects are named by their bare id (`move: Leech Seed` is `leechseed`). Everything here is data.
 """
 
-from sparring.games.pokemon.columns import ActiveColumn as A
-from sparring.games.pokemon.columns import FieldColumn as F
-from sparring.games.pokemon.columns import SideColumn as S
+from sparring.games.pokemon import column_numbers as c
 
-VOLATILES: dict[str, A] = {
-    "aquaring": A.AQUA_RING,
-    "attract": A.ATTRACT,
-    "autotomize": A.AUTOTOMIZE,
-    "bide": A.BIDE,
-    "charge": A.CHARGE,
-    "confusion": A.CONFUSION,
-    "curse": A.CURSE,
-    "disable": A.DISABLE,
-    "dragoncheer": A.DRAGON_CHEER,
-    "dynamax": A.DYNAMAXED,
-    "embargo": A.EMBARGO,
-    "encore": A.ENCORE,
-    "flashfire": A.FLASH_FIRE,
-    "focusenergy": A.FOCUS_ENERGY,
-    "foresight": A.FORESIGHT,
-    "gmaxchistrike": A.CHI_STRIKE,
-    "healblock": A.HEAL_BLOCK,
-    "imprison": A.IMPRISON,
-    "ingrain": A.INGRAIN,
-    "laserfocus": A.LASER_FOCUS,
-    "leechseed": A.LEECH_SEED,
-    "lightscreen": A.LIGHT_SCREEN_SELF,
-    "magnetrise": A.MAGNET_RISE,
-    "mimic": A.MIMIC,
-    "miracleeye": A.MIRACLE_EYE,
-    "mist": A.MIST_SELF,
-    "mudsport": A.MUD_SPORT,
-    "nightmare": A.NIGHTMARE,
-    "noretreat": A.NO_RETREAT,
-    "octolock": A.OCTOLOCK,
-    "powershift": A.POWER_SHIFT,
-    "powertrick": A.POWER_TRICK,
-    "reflect": A.REFLECT_SELF,
-    "saltcure": A.SALT_CURE,
-    "skydrop": A.SKY_DROP,
-    "slowstart": A.SLOW_START,
-    "smackdown": A.SMACK_DOWN,
-    "stockpile": A.STOCKPILE,
-    "substitute": A.SUBSTITUTE,
-    "syrupbomb": A.SYRUP_BOMB,
-    "tarshot": A.TAR_SHOT,
-    "taunt": A.TAUNT,
-    "telekinesis": A.TELEKINESIS,
-    "throatchop": A.THROAT_CHOP,
-    "torment": A.TORMENT,
-    "uproar": A.UPROAR,
-    "watersport": A.WATER_SPORT,
-    "yawn": A.YAWN,
+VOLATILES: dict[str, int] = {
+    "aquaring": c.ACTIVE_AQUA_RING,
+    "attract": c.ACTIVE_ATTRACT,
+    "autotomize": c.ACTIVE_AUTOTOMIZE,
+    "bide": c.ACTIVE_BIDE,
+    "charge": c.ACTIVE_CHARGE,
+    "confusion": c.ACTIVE_CONFUSION,
+    "curse": c.ACTIVE_CURSE,
+    "disable": c.ACTIVE_DISABLE,
+    "dragoncheer": c.ACTIVE_DRAGON_CHEER,
+    "dynamax": c.ACTIVE_DYNAMAXED,
+    "embargo": c.ACTIVE_EMBARGO,
+    "encore": c.ACTIVE_ENCORE,
+    "flashfire": c.ACTIVE_FLASH_FIRE,
+    "focusenergy": c.ACTIVE_FOCUS_ENERGY,
+    "foresight": c.ACTIVE_FORESIGHT,
+    "gmaxchistrike": c.ACTIVE_CHI_STRIKE,
+    "healblock": c.ACTIVE_HEAL_BLOCK,
+    "imprison": c.ACTIVE_IMPRISON,
+    "ingrain": c.ACTIVE_INGRAIN,
+    "laserfocus": c.ACTIVE_LASER_FOCUS,
+    "leechseed": c.ACTIVE_LEECH_SEED,
+    "lightscreen": c.ACTIVE_LIGHT_SCREEN_SELF,
+    "magnetrise": c.ACTIVE_MAGNET_RISE,
+    "mimic": c.ACTIVE_MIMIC,
+    "miracleeye": c.ACTIVE_MIRACLE_EYE,
+    "mist": c.ACTIVE_MIST_SELF,
+    "mudsport": c.ACTIVE_MUD_SPORT,
+    "nightmare": c.ACTIVE_NIGHTMARE,
+    "noretreat": c.ACTIVE_NO_RETREAT,
+    "octolock": c.ACTIVE_OCTOLOCK,
+    "powershift": c.ACTIVE_POWER_SHIFT,
+    "powertrick": c.ACTIVE_POWER_TRICK,
+    "reflect": c.ACTIVE_REFLECT_SELF,
+    "saltcure": c.ACTIVE_SALT_CURE,
+    "skydrop": c.ACTIVE_SKY_DROP,
+    "slowstart": c.ACTIVE_SLOW_START,
+    "smackdown": c.ACTIVE_SMACK_DOWN,
+    "stockpile": c.ACTIVE_STOCKPILE,
+    "substitute": c.ACTIVE_SUBSTITUTE,
+    "syrupbomb": c.ACTIVE_SYRUP_BOMB,
+    "tarshot": c.ACTIVE_TAR_SHOT,
+    "taunt": c.ACTIVE_TAUNT,
+    "telekinesis": c.ACTIVE_TELEKINESIS,
+    "throatchop": c.ACTIVE_THROAT_CHOP,
+    "torment": c.ACTIVE_TORMENT,
+    "uproar": c.ACTIVE_UPROAR,
+    "watersport": c.ACTIVE_WATER_SPORT,
+    "yawn": c.ACTIVE_YAWN,
 }
 """Effects that `-start` and `-end` switch on and off."""
 
-COUNTED: dict[str, tuple[A, float]] = {
-    **{f"stockpile{n}": (A.STOCKPILE, n / 3) for n in (1, 2, 3)},
-    **{f"fallen{n}": (A.FALLEN, n / 5) for n in range(6)},
+COUNTED: dict[str, tuple[int, float]] = {
+    **{f"stockpile{n}": (c.ACTIVE_STOCKPILE, n / 3) for n in (1, 2, 3)},
+    **{f"fallen{n}": (c.ACTIVE_FALLEN, n / 5) for n in range(6)},
     **{
         f"{ability}{stat}": (column, 1.0)
         for ability in ("protosynthesis", "quarkdrive")
         for stat, column in (
-            ("atk", A.PARADOX_ATK),
-            ("def", A.PARADOX_DEF),
-            ("spa", A.PARADOX_SPA),
-            ("spd", A.PARADOX_SPD),
-            ("spe", A.PARADOX_SPE),
+            ("atk", c.ACTIVE_PARADOX_ATK),
+            ("def", c.ACTIVE_PARADOX_DEF),
+            ("spa", c.ACTIVE_PARADOX_SPA),
+            ("spd", c.ACTIVE_PARADOX_SPD),
+            ("spe", c.ACTIVE_PARADOX_SPE),
         )
     },
 }
 """Effects whose protocol name carries a count or a stat: column and value."""
 
-ELAPSED: dict[A, A] = {
-    A.CONFUSION: A.CONFUSION_TURNS,
-    A.TAUNT: A.TAUNT_TURNS,
-    A.ENCORE: A.ENCORE_TURNS,
-    A.DISABLE: A.DISABLE_TURNS,
-    A.HEAL_BLOCK: A.HEAL_BLOCK_TURNS,
-    A.EMBARGO: A.EMBARGO_TURNS,
-    A.THROAT_CHOP: A.THROAT_CHOP_TURNS,
-    A.BOUND: A.BOUND_TURNS,
-    A.MAGNET_RISE: A.MAGNET_RISE_TURNS,
+ELAPSED: dict[int, int] = {
+    c.ACTIVE_CONFUSION: c.ACTIVE_CONFUSION_TURNS,
+    c.ACTIVE_TAUNT: c.ACTIVE_TAUNT_TURNS,
+    c.ACTIVE_ENCORE: c.ACTIVE_ENCORE_TURNS,
+    c.ACTIVE_DISABLE: c.ACTIVE_DISABLE_TURNS,
+    c.ACTIVE_HEAL_BLOCK: c.ACTIVE_HEAL_BLOCK_TURNS,
+    c.ACTIVE_EMBARGO: c.ACTIVE_EMBARGO_TURNS,
+    c.ACTIVE_THROAT_CHOP: c.ACTIVE_THROAT_CHOP_TURNS,
+    c.ACTIVE_BOUND: c.ACTIVE_BOUND_TURNS,
+    c.ACTIVE_MAGNET_RISE: c.ACTIVE_MAGNET_RISE_TURNS,
 }
 """Effects whose turns since they began are counted."""
 
-SINGLE_TURN: dict[str, A | S] = {
-    "protect": A.PROTECTED,
-    "maxguard": A.PROTECTED,
-    "endure": A.ENDURING,
-    "followme": A.REDIRECTING,
-    "ragepowder": A.REDIRECTING,
-    "spotlight": A.REDIRECTING,
-    "helpinghand": A.HELPED,
-    "focuspunch": A.FLINCH_RISK,
-    "shelltrap": A.FLINCH_RISK,
-    "beakblast": A.FLINCH_RISK,
-    "roost": A.ROOSTING,
-    "magiccoat": A.MAGIC_COAT,
-    "quickguard": S.SIDE_PROTECTED,
-    "wideguard": S.SIDE_PROTECTED,
-    "craftyshield": S.SIDE_PROTECTED,
-    "matblock": S.SIDE_PROTECTED,
+SINGLE_TURN: dict[str, int] = {
+    "protect": c.ACTIVE_PROTECTED,
+    "maxguard": c.ACTIVE_PROTECTED,
+    "endure": c.ACTIVE_ENDURING,
+    "followme": c.ACTIVE_REDIRECTING,
+    "ragepowder": c.ACTIVE_REDIRECTING,
+    "spotlight": c.ACTIVE_REDIRECTING,
+    "helpinghand": c.ACTIVE_HELPED,
+    "focuspunch": c.ACTIVE_FLINCH_RISK,
+    "shelltrap": c.ACTIVE_FLINCH_RISK,
+    "beakblast": c.ACTIVE_FLINCH_RISK,
+    "roost": c.ACTIVE_ROOSTING,
+    "magiccoat": c.ACTIVE_MAGIC_COAT,
 }
-"""Effects of `-singleturn`, over when the turn is."""
+"""Effects of `-singleturn` on a Pokémon, over when the turn is."""
 
-STALLING = frozenset({"protect", "maxguard", "endure", "matblock"})
-"""Effects of `-singleturn` that fail more often in a row; Quick and Wide Guard too before generation 6."""
+SIDE_SINGLE_TURN: dict[str, int] = dict.fromkeys(
+    ("quickguard", "wideguard", "craftyshield", "matblock"), c.SIDE_SIDE_PROTECTED
+)
+"""Effects of `-singleturn` on a whole side."""
+
+STALLING = frozenset({"protect", "maxguard", "endure"})
+"""Effects of `-singleturn` after which protecting moves fail more often."""
+
+STALLING_MOVES = frozenset(
+    {
+        "protect",
+        "detect",
+        "endure",
+        "kingsshield",
+        "spikyshield",
+        "banefulbunker",
+        "obstruct",
+        "silktrap",
+        "burningbulwark",
+        "maxguard",
+    }
+)
+"""Moves that fail more often after protecting moves, and end their row when they do."""
+
+SIDE_GUARDS = frozenset({"quickguard", "wideguard"})
+"""Moves after which protecting moves fail more often; since generation 6 even if their side is guarded already."""
 
 SINGLE_TURN_UNSEEN = frozenset({"snatch", "powder", "electrify", "instruct"})
 """Effects of `-singleturn` that no decision can ever see at work."""
 
-SINGLE_MOVE: dict[str, A] = {
-    "destinybond": A.DESTINY_BOND,
-    "grudge": A.GRUDGE,
-    "rage": A.RAGE,
-    "glaiverush": A.GLAIVE_RUSH,
+SINGLE_MOVE: dict[str, int] = {
+    "destinybond": c.ACTIVE_DESTINY_BOND,
+    "grudge": c.ACTIVE_GRUDGE,
+    "rage": c.ACTIVE_RAGE,
+    "glaiverush": c.ACTIVE_GLAIVE_RUSH,
 }
 """Effects of `-singlemove`, over when their Pokémon acts again."""
 
@@ -141,116 +159,124 @@ BINDING = frozenset(
 )
 """Moves that `-activate` says have bound their target."""
 
-PASSED: tuple[A, ...] = (
-    A.BOOST_ATK,
-    A.BOOST_DEF,
-    A.BOOST_SPA,
-    A.BOOST_SPD,
-    A.BOOST_SPE,
-    A.BOOST_ACCURACY,
-    A.BOOST_EVASION,
-    A.SUBSTITUTE,
-    A.CONFUSION,
-    A.CONFUSION_TURNS,
-    A.LEECH_SEED,
-    A.CURSE,
-    A.FOCUS_ENERGY,
-    A.DRAGON_CHEER,
-    A.AQUA_RING,
-    A.INGRAIN,
-    A.EMBARGO,
-    A.EMBARGO_TURNS,
-    A.HEAL_BLOCK,
-    A.HEAL_BLOCK_TURNS,
-    A.MAGNET_RISE,
-    A.MAGNET_RISE_TURNS,
-    A.TELEKINESIS,
-    A.PERISH,
-    A.PERISH_TURNS,
-    A.POWER_TRICK,
-    A.POWER_SHIFT,
-    A.TAR_SHOT,
-    A.ABILITY_SUPPRESSED,
-    A.LASER_FOCUS,
-    A.CHARGE,
-    A.NO_RETREAT,
-    A.OCTOLOCK,
-    A.TAUNT,
-    A.TAUNT_TURNS,
-    A.THROAT_CHOP,
-    A.THROAT_CHOP_TURNS,
-    A.MUD_SPORT,
-    A.WATER_SPORT,
+PASSED: tuple[int, ...] = (
+    c.ACTIVE_BOOST_ATK,
+    c.ACTIVE_BOOST_DEF,
+    c.ACTIVE_BOOST_SPA,
+    c.ACTIVE_BOOST_SPD,
+    c.ACTIVE_BOOST_SPE,
+    c.ACTIVE_BOOST_ACCURACY,
+    c.ACTIVE_BOOST_EVASION,
+    c.ACTIVE_SUBSTITUTE,
+    c.ACTIVE_CONFUSION,
+    c.ACTIVE_CONFUSION_TURNS,
+    c.ACTIVE_LEECH_SEED,
+    c.ACTIVE_CURSE,
+    c.ACTIVE_FOCUS_ENERGY,
+    c.ACTIVE_DRAGON_CHEER,
+    c.ACTIVE_AQUA_RING,
+    c.ACTIVE_INGRAIN,
+    c.ACTIVE_EMBARGO,
+    c.ACTIVE_EMBARGO_TURNS,
+    c.ACTIVE_HEAL_BLOCK,
+    c.ACTIVE_HEAL_BLOCK_TURNS,
+    c.ACTIVE_MAGNET_RISE,
+    c.ACTIVE_MAGNET_RISE_TURNS,
+    c.ACTIVE_TELEKINESIS,
+    c.ACTIVE_PERISH,
+    c.ACTIVE_PERISH_TURNS,
+    c.ACTIVE_POWER_TRICK,
+    c.ACTIVE_POWER_SHIFT,
+    c.ACTIVE_TAR_SHOT,
+    c.ACTIVE_ABILITY_SUPPRESSED,
+    c.ACTIVE_LASER_FOCUS,
+    c.ACTIVE_CHARGE,
+    c.ACTIVE_NO_RETREAT,
+    c.ACTIVE_OCTOLOCK,
+    c.ACTIVE_TAUNT,
+    c.ACTIVE_TAUNT_TURNS,
+    c.ACTIVE_THROAT_CHOP,
+    c.ACTIVE_THROAT_CHOP_TURNS,
+    c.ACTIVE_MUD_SPORT,
+    c.ACTIVE_WATER_SPORT,
+    c.ACTIVE_BOUND,
+    c.ACTIVE_BOUND_TURNS,
+    c.ACTIVE_PROTECT_TURNS,
+    c.ACTIVE_ENDURING,
+    c.ACTIVE_HELPED,
+    c.ACTIVE_MAGIC_COAT,
+    c.ACTIVE_PROTECTED,
+    c.ACTIVE_ROOSTING,
 )
 """What Baton Pass hands on."""
 
-SIDE_LAYERS: dict[str, tuple[S, int]] = {
-    "stealthrock": (S.STEALTH_ROCK, 1),
-    "spikes": (S.SPIKES, 3),
-    "toxicspikes": (S.TOXIC_SPIKES, 2),
-    "stickyweb": (S.STICKY_WEB, 1),
-    "gmaxsteelsurge": (S.STEELSURGE, 1),
+SIDE_LAYERS: dict[str, tuple[int, int]] = {
+    "stealthrock": (c.SIDE_STEALTH_ROCK, 1),
+    "spikes": (c.SIDE_SPIKES, 3),
+    "toxicspikes": (c.SIDE_TOXIC_SPIKES, 2),
+    "stickyweb": (c.SIDE_STICKY_WEB, 1),
+    "gmaxsteelsurge": (c.SIDE_STEELSURGE, 1),
 }
 """Side conditions without an end: column and most layers."""
 
-SIDE_TIMED: dict[str, tuple[S, S, int, str]] = {
-    "reflect": (S.REFLECT, S.REFLECT_TURNS, 5, "lightclay"),
-    "lightscreen": (S.LIGHT_SCREEN, S.LIGHT_SCREEN_TURNS, 5, "lightclay"),
-    "auroraveil": (S.AURORA_VEIL, S.AURORA_VEIL_TURNS, 5, "lightclay"),
-    "safeguard": (S.SAFEGUARD, S.SAFEGUARD_TURNS, 5, ""),
-    "mist": (S.MIST, S.MIST_TURNS, 5, ""),
-    "tailwind": (S.TAILWIND, S.TAILWIND_TURNS, 4, ""),
-    "luckychant": (S.LUCKY_CHANT, S.LUCKY_CHANT_TURNS, 5, ""),
-    "firepledge": (S.FIRE_PLEDGE, S.FIRE_PLEDGE_TURNS, 4, ""),
-    "waterpledge": (S.WATER_PLEDGE, S.WATER_PLEDGE_TURNS, 4, ""),
-    "grasspledge": (S.GRASS_PLEDGE, S.GRASS_PLEDGE_TURNS, 4, ""),
-    "gmaxcannonade": (S.GMAX_DAMAGE, S.GMAX_DAMAGE_TURNS, 4, ""),
-    "gmaxvinelash": (S.GMAX_DAMAGE, S.GMAX_DAMAGE_TURNS, 4, ""),
-    "gmaxvolcalith": (S.GMAX_DAMAGE, S.GMAX_DAMAGE_TURNS, 4, ""),
-    "gmaxwildfire": (S.GMAX_DAMAGE, S.GMAX_DAMAGE_TURNS, 4, ""),
+SIDE_TIMED: dict[str, tuple[int, int, int, str]] = {
+    "reflect": (c.SIDE_REFLECT, c.SIDE_REFLECT_TURNS, 5, "lightclay"),
+    "lightscreen": (c.SIDE_LIGHT_SCREEN, c.SIDE_LIGHT_SCREEN_TURNS, 5, "lightclay"),
+    "auroraveil": (c.SIDE_AURORA_VEIL, c.SIDE_AURORA_VEIL_TURNS, 5, "lightclay"),
+    "safeguard": (c.SIDE_SAFEGUARD, c.SIDE_SAFEGUARD_TURNS, 5, ""),
+    "mist": (c.SIDE_MIST, c.SIDE_MIST_TURNS, 5, ""),
+    "tailwind": (c.SIDE_TAILWIND, c.SIDE_TAILWIND_TURNS, 4, ""),
+    "luckychant": (c.SIDE_LUCKY_CHANT, c.SIDE_LUCKY_CHANT_TURNS, 5, ""),
+    "firepledge": (c.SIDE_FIRE_PLEDGE, c.SIDE_FIRE_PLEDGE_TURNS, 4, ""),
+    "waterpledge": (c.SIDE_WATER_PLEDGE, c.SIDE_WATER_PLEDGE_TURNS, 4, ""),
+    "grasspledge": (c.SIDE_GRASS_PLEDGE, c.SIDE_GRASS_PLEDGE_TURNS, 4, ""),
+    "gmaxcannonade": (c.SIDE_GMAX_DAMAGE, c.SIDE_GMAX_DAMAGE_TURNS, 4, ""),
+    "gmaxvinelash": (c.SIDE_GMAX_DAMAGE, c.SIDE_GMAX_DAMAGE_TURNS, 4, ""),
+    "gmaxvolcalith": (c.SIDE_GMAX_DAMAGE, c.SIDE_GMAX_DAMAGE_TURNS, 4, ""),
+    "gmaxwildfire": (c.SIDE_GMAX_DAMAGE, c.SIDE_GMAX_DAMAGE_TURNS, 4, ""),
 }
 """Side conditions that end: flag, turns left, how many turns, and the item that makes it EXTENDED."""
 
 EXTENDED = 8
 """Turns of a screen, weather or terrain whose setter holds the item for it."""
 
-SWAPPED_BY_COURT_CHANGE: tuple[S, ...] = (
-    S.STEALTH_ROCK,
-    S.SPIKES,
-    S.TOXIC_SPIKES,
-    S.STICKY_WEB,
-    S.STEELSURGE,
+SWAPPED_BY_COURT_CHANGE: tuple[int, ...] = (
+    c.SIDE_STEALTH_ROCK,
+    c.SIDE_SPIKES,
+    c.SIDE_TOXIC_SPIKES,
+    c.SIDE_STICKY_WEB,
+    c.SIDE_STEELSURGE,
     *(column for flag, turns, _, _ in SIDE_TIMED.values() for column in (flag, turns)),
 )
 """Side columns that change sides under Court Change."""
 
-WEATHERS: dict[str, tuple[F, int, str]] = {
-    "sunnyday": (F.SUN, 5, "heatrock"),
-    "raindance": (F.RAIN, 5, "damprock"),
-    "sandstorm": (F.SAND, 5, "smoothrock"),
-    "hail": (F.HAIL, 5, "icyrock"),
-    "snow": (F.SNOW, 5, "icyrock"),
-    "snowscape": (F.SNOW, 5, "icyrock"),
-    "desolateland": (F.HARSH_SUN, 0, ""),
-    "primordialsea": (F.HEAVY_RAIN, 0, ""),
-    "deltastream": (F.STRONG_WINDS, 0, ""),
+WEATHERS: dict[str, tuple[int, int, str]] = {
+    "sunnyday": (c.FIELD_SUN, 5, "heatrock"),
+    "raindance": (c.FIELD_RAIN, 5, "damprock"),
+    "sandstorm": (c.FIELD_SAND, 5, "smoothrock"),
+    "hail": (c.FIELD_HAIL, 5, "icyrock"),
+    "snow": (c.FIELD_SNOW, 5, "icyrock"),
+    "snowscape": (c.FIELD_SNOW, 5, "icyrock"),
+    "desolateland": (c.FIELD_HARSH_SUN, 0, ""),
+    "primordialsea": (c.FIELD_HEAVY_RAIN, 0, ""),
+    "deltastream": (c.FIELD_STRONG_WINDS, 0, ""),
 }
 """Weathers: column, turns (0: without end) and the item that makes it EXTENDED."""
 
-TERRAINS: dict[str, F] = {
-    "electricterrain": F.ELECTRIC_TERRAIN,
-    "grassyterrain": F.GRASSY_TERRAIN,
-    "mistyterrain": F.MISTY_TERRAIN,
-    "psychicterrain": F.PSYCHIC_TERRAIN,
+TERRAINS: dict[str, int] = {
+    "electricterrain": c.FIELD_ELECTRIC_TERRAIN,
+    "grassyterrain": c.FIELD_GRASSY_TERRAIN,
+    "mistyterrain": c.FIELD_MISTY_TERRAIN,
+    "psychicterrain": c.FIELD_PSYCHIC_TERRAIN,
 }
 """Terrains, 5 turns or EXTENDED by the Terrain Extender."""
 
-ROOMS: dict[str, tuple[F, F]] = {
-    "trickroom": (F.TRICK_ROOM, F.TRICK_ROOM_TURNS),
-    "gravity": (F.GRAVITY, F.GRAVITY_TURNS),
-    "magicroom": (F.MAGIC_ROOM, F.MAGIC_ROOM_TURNS),
-    "wonderroom": (F.WONDER_ROOM, F.WONDER_ROOM_TURNS),
-    "mudsport": (F.MUD_SPORT, F.MUD_SPORT_TURNS),
-    "watersport": (F.WATER_SPORT, F.WATER_SPORT_TURNS),
+ROOMS: dict[str, tuple[int, int]] = {
+    "trickroom": (c.FIELD_TRICK_ROOM, c.FIELD_TRICK_ROOM_TURNS),
+    "gravity": (c.FIELD_GRAVITY, c.FIELD_GRAVITY_TURNS),
+    "magicroom": (c.FIELD_MAGIC_ROOM, c.FIELD_MAGIC_ROOM_TURNS),
+    "wonderroom": (c.FIELD_WONDER_ROOM, c.FIELD_WONDER_ROOM_TURNS),
+    "mudsport": (c.FIELD_MUD_SPORT, c.FIELD_MUD_SPORT_TURNS),
+    "watersport": (c.FIELD_WATER_SPORT, c.FIELD_WATER_SPORT_TURNS),
 }
 """Other conditions of the whole field, all 5 turns."""

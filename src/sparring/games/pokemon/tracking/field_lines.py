@@ -1,16 +1,7 @@
 """Lines about what lasts on a side or the whole field, and the turns it all takes."""
 
-from sparring.games.pokemon.columns import (
-    ACTIVES,
-    SLOTS,
-    ActiveColumn,
-    ActiveId,
-    FieldColumn,
-    PokemonColumn,
-    PokemonId,
-    SideColumn,
-    Status,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import ACTIVES
 from sparring.games.pokemon.tracking.effects import (
     EXTENDED,
     ROOMS,
@@ -36,17 +27,12 @@ from sparring.games.pokemon.tracking.view import View
 _STRIKES = {
     SIDE_START[side] + column
     for side in (0, 1)
-    for column in (SideColumn.FUTURE_SIGHT_LEFT_TURNS, SideColumn.FUTURE_SIGHT_RIGHT_TURNS)
+    for column in (c.SIDE_FUTURE_SIGHT_LEFT_TURNS, c.SIDE_FUTURE_SIGHT_RIGHT_TURNS)
 }
 _TURNS_ON_THE_FIELD = tuple(
-    (PLACE_IDS_START[place] + ActiveId.POKEMON, PLACE_START[place] + ActiveColumn.ACTIVE_TURNS)
+    (PLACE_IDS_START[place] + c.ACTIVE_ID_POKEMON, PLACE_START[place] + c.ACTIVE_ACTIVE_TURNS)
     for place in range(ACTIVES)
 )
-# Plain integers where most lines pass: members of an enum cost more to reach.
-_F_TURN = int(FieldColumn.TURN)
-_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
-_PI_STATUS = int(PokemonId.STATUS)
-_TOXIC = int(Status.TOXIC)
 _LAST_TURN = 100_000
 
 
@@ -81,8 +67,8 @@ def _count_down(view: View, column: int, span: int, item: str, setter: int) -> N
     held = known = 0.0
     if item and setter >= 0 and view.active[setter] >= 0:
         row = view.active[setter]
-        known = view.floats[POKEMON_START[row] + PokemonColumn.ITEM_KNOWN]
-        held = view.ids[POKEMON_IDS_START[row] + PokemonId.ITEM] == view.tables.dex.items[item]
+        known = view.floats[POKEMON_START[row] + c.POKEMON_ITEM_KNOWN]
+        held = view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ITEM] == view.tables.dex.items[item]
     if item and held:
         view.start_timer(column, EXTENDED, -1)
     else:
@@ -126,9 +112,9 @@ def on_weather(view: View, parts: list[str]) -> None:
     """`|-weather|RainDance|[from] ability: Drizzle|[of] p1a: Rex`, every turn with `[upkeep]`, `none` at its end."""
     if len(parts) > 3 and parts[3] == "[upkeep]":
         return
-    for index in range(FIELD + FieldColumn.SUN, FIELD + FieldColumn.STRONG_WINDS + 1):
+    for index in range(FIELD + c.FIELD_SUN, FIELD + c.FIELD_STRONG_WINDS + 1):
         view.floats[index] = 0.0
-    turns = FIELD + FieldColumn.WEATHER_TURNS
+    turns = FIELD + c.FIELD_WEATHER_TURNS
     view.stop_timer(turns)
     effect = effect_id(parts[2])
     if effect == "none":
@@ -156,7 +142,7 @@ def on_fieldstart(view: View, parts: list[str]) -> None:
             view.floats[FIELD + column] = 0.0
         view.floats[FIELD + TERRAINS[effect]] = 1.0
         setter = view.place(other) if other else view.mover
-        _count_down(view, FIELD + FieldColumn.TERRAIN_TURNS, 5, "terrainextender", setter)
+        _count_down(view, FIELD + c.FIELD_TERRAIN_TURNS, 5, "terrainextender", setter)
     elif effect in ROOMS:
         flag, turns = ROOMS[effect]
         view.floats[FIELD + flag] = 1.0
@@ -170,7 +156,7 @@ def on_fieldend(view: View, parts: list[str]) -> None:
     effect = effect_id(parts[2])
     if effect in TERRAINS:
         view.floats[FIELD + TERRAINS[effect]] = 0.0
-        view.stop_timer(FIELD + FieldColumn.TERRAIN_TURNS)
+        view.stop_timer(FIELD + c.FIELD_TERRAIN_TURNS)
     elif effect in ROOMS:
         flag, turns = ROOMS[effect]
         view.floats[FIELD + flag] = 0.0
@@ -182,8 +168,8 @@ def on_fieldend(view: View, parts: list[str]) -> None:
 def on_fieldactivate(view: View, parts: list[str]) -> None:
     """`|-fieldactivate|move: Perish Song`: news, but for Fairy Lock, which holds everyone through the next turn."""
     if effect_id(parts[2]) == "fairylock":
-        view.floats[FIELD + FieldColumn.FAIRY_LOCK] = 1.0
-        view.timers[FIELD + FieldColumn.FAIRY_LOCK] = -0.5
+        view.floats[FIELD + c.FIELD_FAIRY_LOCK] = 1.0
+        view.timers[FIELD + c.FIELD_FAIRY_LOCK] = -0.5
 
 
 # Time.
@@ -192,24 +178,25 @@ def on_fieldactivate(view: View, parts: list[str]) -> None:
 def on_upkeep(view: View, parts: list[str]) -> None:
     """`|upkeep`: the turn's end has been worked out, and everything that lasts has come one turn further."""
     floats, ids = view.floats, view.ids
+    view.striking = False
     if view.timers:
         _run_timers(view)
-    if view.turn_flags:
-        for index in view.turn_flags:
-            floats[index] = 0.0
-        view.turn_flags.clear()
+    if view.passing_flags:
+        for index, turns in list(view.passing_flags.items()):
+            if turns > 1:
+                view.passing_flags[index] = turns - 1
+            else:
+                floats[index] = 0.0
+                del view.passing_flags[index]
     for row in view.active:
-        if row >= 0 and ids[POKEMON_IDS_START[row] + _PI_STATUS] == _TOXIC:
-            index = POKEMON_START[row] + _P_TOXIC_TURNS
+        if row >= 0 and ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS] == c.STATUS_TOXIC:
+            index = POKEMON_START[row] + c.POKEMON_TOXIC_TURNS
             floats[index] = min(15 * TURN, floats[index] + TURN)
 
 
 def _run_timers(view: View) -> None:
     floats = view.floats
     for column, step in list(view.timers.items()):
-        if step == 0.0:  # a row of protecting moves: gone unless renewed this turn
-            _end_protect_row(view, column)
-            continue
         value = max(0.0, floats[column] + step)
         if value < TURN / 2 and step < 0:
             value = view.longer.pop(column, 0.0)
@@ -220,25 +207,13 @@ def _run_timers(view: View) -> None:
         floats[column] = min(1.0, value)
 
 
-def _end_protect_row(view: View, column: int) -> None:
-    start = column - ActiveColumn.PROTECT_TURNS
-    guarded = (ActiveColumn.PROTECTED, ActiveColumn.ENDURING)
-    side = (start - PLACE_START[0]) // len(ActiveColumn) // SLOTS
-    if any(view.floats[start + flag] for flag in guarded):
-        return
-    if view.floats[SIDE_START[side] + SideColumn.SIDE_PROTECTED]:
-        return
-    view.floats[column] = 0.0
-    del view.timers[column]
-
-
 def on_turn(view: View, parts: list[str]) -> None:
     """`|turn|7`."""
     turn = int(parts[2])
     if not 0 <= turn <= _LAST_TURN:
         raise ValueError(f"turn {turn}")
     view.turn = turn
-    view.floats[FIELD + _F_TURN] = min(1.0, view.turn / 100)
+    view.floats[FIELD + c.FIELD_TURN] = min(1.0, view.turn / 100)
     view.passing = -1
     ids, floats = view.ids, view.floats
     for standing, turns in _TURNS_ON_THE_FIELD:
@@ -248,7 +223,7 @@ def on_turn(view: View, parts: list[str]) -> None:
 
 def on_gametype(view: View, parts: list[str]) -> None:
     """`|gametype|doubles`."""
-    view.floats[FIELD + FieldColumn.DOUBLES] = float(parts[2] == "doubles")
+    view.floats[FIELD + c.FIELD_DOUBLES] = float(parts[2] == "doubles")
 
 
 def on_win(view: View, parts: list[str]) -> None:

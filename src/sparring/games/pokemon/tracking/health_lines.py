@@ -1,40 +1,31 @@
 """Lines about how a Pokémon is: HP, status and boosts."""
 
-from sparring.games.pokemon.columns import (
-    BOOST_SCALE,
-    SLOTS,
-    TEAM,
-    ActiveColumn,
-    PokemonColumn,
-    SideColumn,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import BOOST_SCALE, SLOTS, TEAM
 from sparring.games.pokemon.tracking.layout import (
     PLACE_START,
     POKEMON_START,
     SIDE_START,
     TURN,
 )
+from sparring.games.pokemon.tracking.places import act
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import STATUSES, effect_id, parse_condition
 from sparring.games.pokemon.tracking.view import View
 
 BOOSTS: dict[str, int] = {
-    "atk": ActiveColumn.BOOST_ATK,
-    "def": ActiveColumn.BOOST_DEF,
-    "spa": ActiveColumn.BOOST_SPA,
-    "spd": ActiveColumn.BOOST_SPD,
-    "spe": ActiveColumn.BOOST_SPE,
-    "accuracy": ActiveColumn.BOOST_ACCURACY,
-    "evasion": ActiveColumn.BOOST_EVASION,
+    "atk": c.ACTIVE_BOOST_ATK,
+    "def": c.ACTIVE_BOOST_DEF,
+    "spa": c.ACTIVE_BOOST_SPA,
+    "spd": c.ACTIVE_BOOST_SPD,
+    "spe": c.ACTIVE_BOOST_SPE,
+    "accuracy": c.ACTIVE_BOOST_ACCURACY,
+    "evasion": c.ACTIVE_BOOST_EVASION,
 }
 """Boost columns by Showdown stat."""
 
-_FIRST_BOOST, _END_BOOST = int(ActiveColumn.BOOST_ATK), int(ActiveColumn.BOOST_EVASION) + 1
+_FIRST_BOOST, _END_BOOST = c.ACTIVE_BOOST_ATK, c.ACTIVE_BOOST_EVASION + 1
 _HEALED_BY_OTHERS = frozenset({"hospitality"})
-# Plain integers where most lines pass: members of an enum cost more to reach.
-_P_FAINTED = int(PokemonColumn.FAINTED)
-_S_HEAL_NEXT_LEFT = int(SideColumn.HEAL_NEXT_LEFT)
-_S_WISH_LEFT = int(SideColumn.WISH_LEFT)
 
 
 # HP and status.
@@ -49,6 +40,8 @@ def on_damage(view: View, parts: list[str]) -> None:
     if len(parts) > 4:
         source, other = tags(parts, 4)
         reveal(view, source, view.row(other) if other else row)
+        if source == "confusion" and view.generation > 1:  # it hurt itself instead of moving
+            act(view, view.place(parts[2]))
 
 
 def on_heal(view: View, parts: list[str]) -> None:
@@ -56,7 +49,7 @@ def on_heal(view: View, parts: list[str]) -> None:
     row = view.row(parts[2])
     if row < 0:
         return
-    revived = view.floats[POKEMON_START[row] + _P_FAINTED] and parse_condition(parts[3])[0]
+    revived = view.floats[POKEMON_START[row] + c.POKEMON_FAINTED] and parse_condition(parts[3])[0]
     view.set_condition(row, parts[3])
     if revived:
         view.count_fainted(row // TEAM, -1)
@@ -66,7 +59,7 @@ def on_heal(view: View, parts: list[str]) -> None:
             row = view.row(other)
         elif source in ("move: Wish", "move: Healing Wish", "move: Lunar Dance"):
             place = view.place(parts[2])
-            wish = _S_WISH_LEFT if source == "move: Wish" else _S_HEAL_NEXT_LEFT
+            wish = c.SIDE_WISH_LEFT if source == "move: Wish" else c.SIDE_HEAL_NEXT_LEFT
             view.floats[SIDE_START[place // SLOTS] + wish + place % SLOTS] = 0.0
             view.timers.pop(SIDE_START[place // SLOTS] + wish + place % SLOTS, None)
         reveal(view, source, row)
@@ -88,12 +81,12 @@ def on_status(view: View, parts: list[str]) -> None:
     view.set_status(row, STATUSES.get(parts[3], 0))
     place = view.standing(parts[2])
     if view.generation == 1 and parts[3] == "slp" and place >= 0:  # there, sleep is rest enough
-        view.floats[PLACE_START[place] + ActiveColumn.RECHARGING] = 0.0
+        view.floats[PLACE_START[place] + c.ACTIVE_RECHARGING] = 0.0
     if len(parts) > 4:
         source, other = tags(parts, 4)
         reveal(view, source, view.row(other) if other else row)
-        if source == "item: Toxic Orb":  # comes after this turn's poison has been counted
-            view.floats[POKEMON_START[row] + PokemonColumn.TOXIC_TURNS] = -TURN
+        if source == "item: Toxic Orb" or view.striking:  # comes after this turn's poison has been counted
+            view.floats[POKEMON_START[row] + c.POKEMON_TOXIC_TURNS] = -TURN
 
 
 def on_curestatus(view: View, parts: list[str]) -> None:
@@ -101,8 +94,8 @@ def on_curestatus(view: View, parts: list[str]) -> None:
     if parts[3] == "confusion":
         place = view.standing(parts[2])
         if place >= 0:
-            view.floats[PLACE_START[place] + ActiveColumn.CONFUSION] = 0.0
-            view.stop_timer(PLACE_START[place] + ActiveColumn.CONFUSION_TURNS)
+            view.floats[PLACE_START[place] + c.ACTIVE_CONFUSION] = 0.0
+            view.stop_timer(PLACE_START[place] + c.ACTIVE_CONFUSION_TURNS)
         return
     row = view.row(parts[2])
     if row >= 0:
@@ -194,7 +187,7 @@ def on_copyboost(view: View, parts: list[str]) -> None:
     ours, theirs = PLACE_START[one], PLACE_START[other]
     for column in BOOSTS.values():
         view.floats[ours + column] = view.floats[theirs + column]
-    for column in (ActiveColumn.FOCUS_ENERGY, ActiveColumn.DRAGON_CHEER, ActiveColumn.LASER_FOCUS):
+    for column in (c.ACTIVE_FOCUS_ENERGY, c.ACTIVE_DRAGON_CHEER, c.ACTIVE_LASER_FOCUS):
         if view.generation >= 6:
             view.floats[ours + column] = view.floats[theirs + column]
     source, _ = tags(parts, 4)

@@ -1,21 +1,8 @@
 """Lines about moves: which a Pokémon has shown, what they cost, what they leave waiting."""
 
-from array import array
-
-from sparring.games.pokemon.columns import (
-    MOVES,
-    PP_SCALE,
-    SLOTS,
-    ActiveColumn,
-    ActiveId,
-    FieldColumn,
-    MoveColumn,
-    PokemonColumn,
-    PokemonId,
-    SideColumn,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import MOVES, PP_SCALE, SLOTS
 from sparring.games.pokemon.dex import TARGETS
-from sparring.games.pokemon.tracking.effects import SINGLE_MOVE
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
     MOST_TURNS,
@@ -31,6 +18,7 @@ from sparring.games.pokemon.tracking.layout import (
     SIDE_START,
     TURN,
 )
+from sparring.games.pokemon.tracking.places import act
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
 from sparring.games.pokemon.tracking.view import View
@@ -40,20 +28,9 @@ _EVERYONE = TARGETS.index("all")
 _NO_PRESSURE = frozenset(
     TARGETS.index(name) for name in ("self", "allies", "allySide", "allyTeam", "foeSide", "adjacentAlly")
 )
-_WAITING = sorted((*SINGLE_MOVE.values(), ActiveColumn.RECHARGING, ActiveColumn.PREPARING))
-assert list(range(_WAITING[0], _WAITING[-1] + 1)) == _WAITING, "columns that last until their Pokémon acts lie together"
-_UNTIL_IT_ACTS = tuple(slice(start + _WAITING[0], start + _WAITING[-1] + 1) for start in PLACE_START)
-_NOTHING_WAITS = array("f", bytes(4 * len(_WAITING)))
-# Plain integers where most lines pass: members of an enum cost more to reach.
-_A_ABILITY_SUPPRESSED = int(ActiveColumn.ABILITY_SUPPRESSED)
-_A_MIMIC = int(ActiveColumn.MIMIC)
-_A_TRANSFORMED = int(ActiveColumn.TRANSFORMED)
-_AI_ABILITY = int(ActiveId.ABILITY)
-_AI_LAST_MOVE = int(ActiveId.LAST_MOVE)
-_AI_PREPARED_MOVE = int(ActiveId.PREPARED_MOVE)
-_ABILITY = tuple(start + ActiveId.ABILITY for start in PLACE_IDS_START)
-_F_DOUBLES = int(FieldColumn.DOUBLES)
-_M_REVEALED = int(MoveColumn.REVEALED)
+_ABILITY = tuple(start + c.ACTIVE_ID_ABILITY for start in PLACE_IDS_START)
+_TURNED_BACK = frozenset({"ability: Magic Bounce", "move: Magic Coat", "move: Snatch"})
+"""What makes a Pokémon use a foe's move on the foe's turn to act, not on its own."""
 
 
 def on_move(view: View, parts: list[str]) -> None:
@@ -67,18 +44,23 @@ def on_move(view: View, parts: list[str]) -> None:
     view.target = view.place(parts[4]) if len(parts) > 4 else -1
     tables, ids, at = view.tables, view.ids, PLACE_IDS_START[place]
     name = parts[3]
-    move = tables.move(name)
+    move = view.used = tables.move(name)
     source = ""
     if len(parts) > 5:
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.active[place])
-    locked = view.locked[place] or source == "lockedmove" or ids[at + _AI_PREPARED_MOVE] == move
-    _act(view, place)
+    locked = not source.startswith("ability: ") and (
+        view.locked[place] or source == "lockedmove" or ids[at + c.ACTIVE_ID_PREPARED_MOVE] == move
+    )
+    if source not in _TURNED_BACK:
+        act(view, place)
+    if move in tables.side_guards and view.generation > 5 and "[still]" not in parts:
+        stall(view, place)
     if source and not locked and tables.move(effect_id(source)) != move:
         _call(view, place, move, source, parts)
         return
-    ids[at + _AI_LAST_MOVE] = move
+    ids[at + c.ACTIVE_ID_LAST_MOVE] = move
     if move in tables.slot_effects:
         _promise(view, place, move)
     elif move in tables.passing:
@@ -91,11 +73,18 @@ def on_move(view: View, parts: list[str]) -> None:
         _learn(view, place, move, 0 if locked else 1 + pressed)
 
 
+def stall(view: View, place: int) -> None:
+    """The Pokémon at `place` has protected itself: doing so again, by the end of the next turn, works less often."""
+    count = PLACE_START[place] + c.ACTIVE_PROTECT_TURNS
+    view.floats[count] = min(MOST_TURNS, view.floats[count] + TURN)
+    view.passing_flags[count] = 2
+
+
 def _promise(view: View, place: int, move: int) -> None:
     """Wish heals whoever is at `place` next turn, Healing Wish and Lunar Dance whoever comes there next."""
     side = SIDE_START[place // SLOTS]
     if move == view.tables.dex.moves["wish"]:
-        wish = side + SideColumn.WISH_LEFT + place % SLOTS
+        wish = side + c.SIDE_WISH_LEFT + place % SLOTS
         if not view.floats[wish]:
             view.floats[wish] = 1.0
             view.timers[wish] = -0.5
@@ -125,7 +114,7 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
     """The Pokémon at `place` has shown a move of its list and used `spent` PP of it."""
     ids, floats = view.ids, view.floats
     start, columns = PLACE_MOVE_IDS_START[place], PLACE_START[place]
-    transformed, mimicking = floats[columns + _A_TRANSFORMED], floats[columns + _A_MIMIC]
+    transformed, mimicking = floats[columns + c.ACTIVE_TRANSFORMED], floats[columns + c.ACTIVE_MIMIC]
     row = view.active[place]
     if transformed or mimicking:
         index = _listed(view, start, move)
@@ -135,7 +124,7 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
             borrow_move(view, PLACE_MOVES_START[place] + index * MOVE_WIDTH, move)
         if index >= 0 and (transformed or ids[MOVE_IDS_START[row] + index] != ids[start + index]):
             at = PLACE_MOVES_START[place] + index * MOVE_WIDTH
-            floats[at + _M_REVEALED] = 1.0
+            floats[at + c.MOVE_REVEALED] = 1.0
             view.spend_pp(at, spent)
             if view.generation == 1 and not transformed:  # what was mimicked shares the PP of Mimic
                 view.spend_pp(MOVES_START[row] + index * MOVE_WIDTH, spent)
@@ -146,7 +135,7 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
     if index < 0:
         return
     at = MOVES_START[row] + index * MOVE_WIDTH
-    floats[at + _M_REVEALED] = 1.0
+    floats[at + c.MOVE_REVEALED] = 1.0
     if spent:
         view.spend_pp(at, spent)
     ids[start + index] = ids[MOVE_IDS_START[row] + index]
@@ -178,7 +167,7 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
         return 0
     elif target and not target.startswith("["):
         aimed = [view.standing(target)]
-    elif "[notarget]" in parts or view.floats[FIELD + _F_DOUBLES]:
+    elif "[notarget]" in parts or view.floats[FIELD + c.FIELD_DOUBLES]:
         return 0
     else:
         aimed = [first]
@@ -187,20 +176,13 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
         if other < 0 or other // SLOTS == place // SLOTS:
             continue
         place_ids, row = PLACE_IDS_START[other], view.active[other]
-        ability = view.ids[place_ids + _AI_ABILITY]
+        ability = view.ids[place_ids + c.ACTIVE_ID_ABILITY]
         if view.generation < 5 and kind == _EVERYONE and not view.ids[place_ids] and row >= 0:
             # Before generation 5 it presses even from the ground on what concerns the whole field.
-            ability = view.ids[POKEMON_IDS_START[row] + PokemonId.ABILITY]
-        if ability == view.tables.pressure and not view.floats[PLACE_START[other] + _A_ABILITY_SUPPRESSED]:
+            ability = view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ABILITY]
+        if ability == view.tables.pressure and not view.floats[PLACE_START[other] + c.ACTIVE_ABILITY_SUPPRESSED]:
             extra += 1
     return extra
-
-
-def _act(view: View, place: int) -> None:
-    """The Pokémon at `place` acts or tries to: what waited for that is over."""
-    if any(view.floats[_UNTIL_IT_ACTS[place]]):
-        view.floats[_UNTIL_IT_ACTS[place]] = _NOTHING_WAITS
-        view.ids[PLACE_IDS_START[place] + _AI_PREPARED_MOVE] = 0
 
 
 def on_cant(view: View, parts: list[str]) -> None:
@@ -210,9 +192,9 @@ def on_cant(view: View, parts: list[str]) -> None:
         return
     reason = parts[3]
     if view.generation > 1 or reason in ("par", "recharge"):  # in generation 1 other reasons only put off a second turn
-        _act(view, place)
+        act(view, place)
     if reason == "slp":
-        slept = POKEMON_START[view.active[place]] + PokemonColumn.SLEEP_TURNS
+        slept = POKEMON_START[view.active[place]] + c.POKEMON_SLEEP_TURNS
         view.floats[slept] = min(MOST_TURNS, view.floats[slept] + TURN)
     elif reason.startswith(("ability: ", "item: ")):
         reveal(view, reason, view.active[place])
@@ -222,23 +204,23 @@ def on_prepare(view: View, parts: list[str]) -> None:
     """`|-prepare|p1a: Rex|Fly`: the first turn of two."""
     place = view.standing(parts[2])
     if place >= 0 and "[premajor]" not in parts:
-        view.floats[PLACE_START[place] + ActiveColumn.PREPARING] = 1.0
-        view.ids[PLACE_IDS_START[place] + ActiveId.PREPARED_MOVE] = view.tables.move(parts[3])
+        view.floats[PLACE_START[place] + c.ACTIVE_PREPARING] = 1.0
+        view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_PREPARED_MOVE] = view.tables.move(parts[3])
 
 
 def on_anim(view: View, parts: list[str]) -> None:
     """`|-anim|p1a: Rex|Solar Beam|p2a: Ann`: a prepared move that did not have to wait."""
     place = view.standing(parts[2])
     if place >= 0:
-        view.floats[PLACE_START[place] + ActiveColumn.PREPARING] = 0.0
-        view.ids[PLACE_IDS_START[place] + ActiveId.PREPARED_MOVE] = 0
+        view.floats[PLACE_START[place] + c.ACTIVE_PREPARING] = 0.0
+        view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_PREPARED_MOVE] = 0
 
 
 def on_mustrecharge(view: View, parts: list[str]) -> None:
     """`|-mustrecharge|p1a: Rex`."""
     place = view.standing(parts[2])
     if place >= 0:
-        view.floats[PLACE_START[place] + ActiveColumn.RECHARGING] = 1.0
+        view.floats[PLACE_START[place] + c.ACTIVE_RECHARGING] = 1.0
 
 
 def borrow_move(view: View, start: int, move: int) -> None:
@@ -249,11 +231,11 @@ def borrow_move(view: View, start: int, move: int) -> None:
 
 def write_borrowed(view: View, start: int, move: int, left: int, most: int) -> None:
     """Columns of a move that a Pokémon has only until it leaves."""
-    view.floats[start + MoveColumn.KNOWN] = 1.0 if move else 0.0
-    view.floats[start + MoveColumn.PP] = min(1.0, left / most) if most else 0.0
-    view.floats[start + MoveColumn.MAX_PP] = most / PP_SCALE
-    view.floats[start + MoveColumn.REVEALED] = 0.0
-    view.floats[start + MoveColumn.DISABLED] = 0.0
+    view.floats[start + c.MOVE_KNOWN] = 1.0 if move else 0.0
+    view.floats[start + c.MOVE_PP] = min(1.0, left / most) if most else 0.0
+    view.floats[start + c.MOVE_MAX_PP] = most / PP_SCALE
+    view.floats[start + c.MOVE_REVEALED] = 0.0
+    view.floats[start + c.MOVE_DISABLED] = 0.0
 
 
 HANDLERS: dict[str, Handler] = {

@@ -1,17 +1,11 @@
 """Places on the field: who comes and goes, what it shows there, and what stays known if it never was there."""
 
 from array import array
+from typing import Any
 
-from sparring.games.pokemon.columns import (
-    ACTIVES,
-    MOVES,
-    POKEMON,
-    ActiveColumn,
-    ActiveId,
-    PokemonColumn,
-    PokemonId,
-)
-from sparring.games.pokemon.tracking.effects import PASSED
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import ACTIVES, MOVES, POKEMON
+from sparring.games.pokemon.tracking.effects import PASSED, SINGLE_MOVE
 from sparring.games.pokemon.tracking.layout import (
     MOVE_IDS_START,
     MOVES_START,
@@ -45,30 +39,11 @@ _NOTHING = array("f", bytes(4 * PLACE_WIDTH))
 _NOBODY = array("h", bytes(2 * PLACE_IDS_WIDTH))
 _NO_MOVES = array("f", bytes(4 * MOVES_WIDTH))
 _NO_MOVE_IDS = array("h", bytes(2 * MOVES))
-# Plain integers where most lines pass: members of an enum cost more to reach.
-_PASSED = tuple(int(column) for column in PASSED)
-_A_BLOCKED = int(ActiveColumn.BLOCKED)
-_A_PRESENT = int(ActiveColumn.PRESENT)
-_A_SUBSTITUTE = int(ActiveColumn.SUBSTITUTE)
-_A_TYPES_CHANGED = int(ActiveColumn.TYPES_CHANGED)
-_AI_ABILITY = int(ActiveId.ABILITY)
-_AI_POKEMON = int(ActiveId.POKEMON)
-_AI_SPECIES = int(ActiveId.SPECIES)
-_AI_TYPE_1 = int(ActiveId.TYPE_1)
-_AI_TYPE_2 = int(ActiveId.TYPE_2)
-_AI_TYPE_3 = int(ActiveId.TYPE_3)
-_P_ACTIVE = int(PokemonColumn.ACTIVE)
-_P_FEMALE = int(PokemonColumn.FEMALE)
-_P_HP = int(PokemonColumn.HP)
-_P_KNOWN = int(PokemonColumn.KNOWN)
-_P_LEVEL = int(PokemonColumn.LEVEL)
-_P_MALE = int(PokemonColumn.MALE)
-_P_SEEN = int(PokemonColumn.SEEN)
-_P_TERASTALLIZED = int(PokemonColumn.TERASTALLIZED)
-_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
-_PI_ABILITY = int(PokemonId.ABILITY)
-_PI_SPECIES = int(PokemonId.SPECIES)
-_PI_TERA_TYPE = int(PokemonId.TERA_TYPE)
+
+_WAITING = sorted((*SINGLE_MOVE.values(), c.ACTIVE_RECHARGING, c.ACTIVE_PREPARING))
+assert list(range(_WAITING[0], _WAITING[-1] + 1)) == _WAITING, "columns that last until their Pokémon acts lie together"
+_UNTIL_IT_ACTS = tuple(slice(start + _WAITING[0], start + _WAITING[-1] + 1) for start in PLACE_START)
+_NOTHING_WAITS = array("f", bytes(4 * len(_WAITING)))
 
 
 # Coming and going.
@@ -76,24 +51,23 @@ _PI_TERA_TYPE = int(PokemonId.TERA_TYPE)
 
 def clear_place(view: View, place: int) -> None:
     """Nothing stands at `place` and nothing lasts there."""
-    floats, ids, timers, blocked_by = view.floats, view.ids, view.timers, view.blocked_by
+    floats, ids, start = view.floats, view.ids, PLACE_START[place]
     floats[_PLACE[place]] = _NOTHING
     ids[_PLACE_IDS[place]] = _NOBODY
     ids[_PLACE_MOVE_IDS[place]] = _NO_MOVE_IDS
     floats[_PLACE_MOVES[place]] = _NO_MOVES
-    if timers:
-        start = PLACE_START[place]
-        end = start + PLACE_WIDTH
-        for column in [column for column in timers if start <= column < end]:
-            del timers[column]
+    for timed in (view.timers, view.passing_flags):
+        for column in [column for column in timed if start <= column < start + PLACE_WIDTH]:
+            del timed[column]
     view.ability_changed[place] = False
     view.locked[place] = False
-    blocked_by[place] = -1
-    if place in blocked_by:
-        for other, blocker in enumerate(blocked_by):
-            if blocker == place:
-                floats[PLACE_START[other] + _A_BLOCKED] = 0.0
-                blocked_by[other] = -1
+    for column, held_by in ((c.ACTIVE_BLOCKED, view.blocked_by), (c.ACTIVE_LOCK_ON, view.aimed_by)):
+        held_by[place] = -1
+        if place in held_by:
+            for other, holder in enumerate(held_by):
+                if holder == place:
+                    floats[PLACE_START[other] + column] = 0.0
+                    held_by[other] = -1
 
 
 def leave(view: View, place: int) -> None:
@@ -101,8 +75,8 @@ def leave(view: View, place: int) -> None:
     row = view.active[place]
     if row >= 0:
         vacate(view, place)
-        view.floats[POKEMON_START[row] + _P_TOXIC_TURNS] = 0.0
-        if view.ids[POKEMON_IDS_START[row] + _PI_SPECIES] != view.forme[row]:
+        view.floats[POKEMON_START[row] + c.POKEMON_TOXIC_TURNS] = 0.0
+        if view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_SPECIES] != view.forme[row]:
             view.set_species(row, view.forme[row])
     clear_place(view, place)
 
@@ -112,16 +86,16 @@ def vacate(view: View, place: int) -> None:
     row = view.active[place]
     view.active[place] = -1
     if row >= 0 and row not in view.active:
-        view.floats[POKEMON_START[row] + _P_ACTIVE] = 0.0
+        view.floats[POKEMON_START[row] + c.POKEMON_ACTIVE] = 0.0
 
 
 def enter(view: View, place: int, row: int) -> None:
     """A Pokémon comes to `place`, which must be clear."""
     view.active[place] = row
     start, floats = POKEMON_START[row], view.floats
-    floats[start + _P_ACTIVE] = 1.0
-    floats[start + _P_SEEN] = 1.0
-    floats[PLACE_START[place] + _A_PRESENT] = 1.0
+    floats[start + c.POKEMON_ACTIVE] = 1.0
+    floats[start + c.POKEMON_SEEN] = 1.0
+    floats[PLACE_START[place] + c.ACTIVE_PRESENT] = 1.0
     show_identity(view, place)
     show_moves(view, place)
 
@@ -132,24 +106,73 @@ def switch(view: View, place: int, row: int, *, passing: str) -> None:
         leave(view, place)
         enter(view, place, row)
         return
-    floats, timers = view.floats, view.timers
-    kept: list[tuple[int, float, float | None]] = []
+    floats, timers, passing_flags = view.floats, view.timers, view.passing_flags
+    kept: list[tuple[int, float, float | None, int | None]] = []
     start = PLACE_START[place]
-    for column in _PASSED if passing == "all" else (_A_SUBSTITUTE,):
+    for column in PASSED if passing == "all" else (c.ACTIVE_SUBSTITUTE,):
         value = floats[start + column]
         if value or start + column in timers:
-            kept.append((start + column, value, timers.get(start + column)))
-    blocked = view.blocked_by.copy() if passing == "all" and view.generation < 5 else []
+            kept.append((start + column, value, timers.get(start + column), passing_flags.get(start + column)))
+    handed = passing == "all" and view.generation < 5  # before generation 5, what holds another is handed on as well
+    blocked = view.blocked_by.copy() if handed else []
+    aimed = view.aimed_by.copy() if handed else []
     leave(view, place)
     enter(view, place, row)
-    for other, blocker in enumerate(blocked):  # before generation 5, blocking is handed on as well
+    for other, blocker in enumerate(blocked):
         if blocker >= 0 and place in (other, blocker):
             view.blocked_by[other] = blocker
-            floats[PLACE_START[other] + _A_BLOCKED] = 1.0
-    for index, value, step in kept:
+            floats[PLACE_START[other] + c.ACTIVE_BLOCKED] = 1.0
+    for other, aimer in enumerate(aimed):
+        if aimer == place:
+            view.aimed_by[other] = aimer
+            floats[PLACE_START[other] + c.ACTIVE_LOCK_ON] = 1.0
+    for index, value, step, turns in kept:
         floats[index] = value
         if step is not None:
             timers[index] = step
+        if turns is not None:
+            passing_flags[index] = turns
+
+
+def swap(view: View, first: int) -> None:
+    """The two Pokémon of a side change places, `first` being the left one, with everything that lasts on them."""
+    second = first + 1
+    for numbers, spans in (
+        (view.floats, _PLACE),
+        (view.floats, _PLACE_MOVES),
+        (view.ids, _PLACE_IDS),
+        (view.ids, _PLACE_MOVE_IDS),
+    ):
+        left, right = numbers[spans[first]], numbers[spans[second]]
+        numbers[spans[first]], numbers[spans[second]] = right, left  # type: ignore[assignment]
+    by_place: tuple[list[Any], ...] = (
+        *(view.active, view.arrivals, view.ability_changed, view.locked),
+        *(view.blocked_by, view.aimed_by),
+    )
+    for one in by_place:
+        one[first], one[second] = one[second], one[first]
+    moved = {first: second, second: first}
+    view.blocked_by = [moved.get(place, place) for place in view.blocked_by]
+    view.aimed_by = [moved.get(place, place) for place in view.aimed_by]
+    view.mover, view.target = moved.get(view.mover, view.mover), moved.get(view.target, view.target)
+    view.passing, view.promised = moved.get(view.passing, view.passing), moved.get(view.promised, view.promised)
+    left_start, right_start, end = PLACE_START[first], PLACE_START[second], PLACE_START[second] + PLACE_WIDTH
+
+    def column_now(column: int) -> int:
+        if not left_start <= column < end:
+            return column
+        return column + PLACE_WIDTH if column < right_start else column - PLACE_WIDTH
+
+    view.timers = {column_now(column): step for column, step in view.timers.items()}
+    view.passing_flags = {column_now(column): turns for column, turns in view.passing_flags.items()}
+
+
+def act(view: View, place: int) -> None:
+    """The Pokémon at `place` acts or tries to: what waited for that is over."""
+    view.floats[PLACE_START[place] + c.ACTIVE_FLINCH_RISK] = 0.0
+    if any(view.floats[_UNTIL_IT_ACTS[place]]):
+        view.floats[_UNTIL_IT_ACTS[place]] = _NOTHING_WAITS
+        view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_PREPARED_MOVE] = 0
 
 
 # What is seen there.
@@ -166,9 +189,9 @@ def show_identity(view: View, place: int) -> None:
     """Copies species, ability and types of the Pokémon at `place` to the place."""
     row = view.active[place]
     theirs, ours, ids = POKEMON_IDS_START[row], PLACE_IDS_START[place], view.ids
-    ids[ours + _AI_POKEMON] = row + 1
-    ids[ours + _AI_SPECIES] = ids[theirs + _PI_SPECIES]
-    ids[ours + _AI_ABILITY] = ids[theirs + _PI_ABILITY]
+    ids[ours + c.ACTIVE_ID_POKEMON] = row + 1
+    ids[ours + c.ACTIVE_ID_SPECIES] = ids[theirs + c.POKEMON_ID_SPECIES]
+    ids[ours + c.ACTIVE_ID_ABILITY] = ids[theirs + c.POKEMON_ID_ABILITY]
     show_types(view, place)
 
 
@@ -176,15 +199,15 @@ def show_types(view: View, place: int) -> None:
     """Types that count at `place`: those of the species there, or the tera type."""
     row = view.active[place]
     ours, ids, floats = PLACE_IDS_START[place], view.ids, view.floats
-    first, second = view.tables.types[ids[ours + _AI_SPECIES]]
-    if floats[POKEMON_START[row] + _P_TERASTALLIZED]:
-        tera = ids[POKEMON_IDS_START[row] + _PI_TERA_TYPE]
+    first, second = view.tables.types[ids[ours + c.ACTIVE_ID_SPECIES]]
+    if floats[POKEMON_START[row] + c.POKEMON_TERASTALLIZED]:
+        tera = ids[POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE]
         if tera and view.tables.dex.types.ids[tera] != "stellar":
             first, second = tera, 0
-    ids[ours + _AI_TYPE_1] = first
-    ids[ours + _AI_TYPE_2] = second
-    ids[ours + _AI_TYPE_3] = 0
-    floats[PLACE_START[place] + _A_TYPES_CHANGED] = 0.0
+    ids[ours + c.ACTIVE_ID_TYPE_1] = first
+    ids[ours + c.ACTIVE_ID_TYPE_2] = second
+    ids[ours + c.ACTIVE_ID_TYPE_3] = 0
+    floats[PLACE_START[place] + c.ACTIVE_TYPES_CHANGED] = 0.0
 
 
 # Who may not have been there.
@@ -209,13 +232,16 @@ def recall(view: View, place: int, row: int) -> None:
     floats, ids, start = view.floats, view.ids, POKEMON_START[row]
     columns, numbers, move_columns, move_numbers = kept
     # Its looks are real even if it was not there: an illusion copies a teammate.
-    looks = [(column, floats[start + column]) for column in (_P_KNOWN, _P_LEVEL, _P_MALE, _P_FEMALE)]
+    looks = [
+        (column, floats[start + column])
+        for column in (c.POKEMON_KNOWN, c.POKEMON_LEVEL, c.POKEMON_MALE, c.POKEMON_FEMALE)
+    ]
     floats[_ROW[row]] = columns
     ids[_ROW_IDS[row]] = numbers
-    if not columns[_P_KNOWN]:
+    if not columns[c.POKEMON_KNOWN]:
         for column, value in looks:
             floats[start + column] = value
-        floats[start + _P_HP] = 1.0
+        floats[start + c.POKEMON_HP] = 1.0
         view.set_species(row, view.forme[row])
     floats[_ROW_MOVES[row]] = move_columns
     ids[_ROW_MOVE_IDS[row]] = move_numbers

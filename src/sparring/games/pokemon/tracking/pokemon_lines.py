@@ -1,19 +1,11 @@
 """Lines about what a Pokémon is: formes, gimmicks, transformations, abilities and items."""
 
-from sparring.games.pokemon.columns import (
-    MOVES,
-    TEAM,
-    ActiveColumn,
-    ActiveId,
-    FieldColumn,
-    MoveColumn,
-    PokemonColumn,
-    PokemonId,
-    SideColumn,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import MOVES, TEAM
 from sparring.games.pokemon.tracking.health_lines import BOOSTS
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
+    MOVE_WIDTH,
     PLACE_IDS_START,
     PLACE_MOVE_IDS_START,
     PLACE_MOVES_START,
@@ -29,6 +21,9 @@ from sparring.games.pokemon.tracking.tables import effect_id
 from sparring.games.pokemon.tracking.view import View
 
 _THEFTS = frozenset({"thief", "covet", "magician", "pickpocket"})
+_SWAPS = frozenset({"trick", "switcheroo"})
+SWAPPED = -2
+"""In `View.first_items`: what it began with has just gone to another, by a line that is still to come."""
 
 
 # Formes.
@@ -53,13 +48,13 @@ def on_formechange(view: View, parts: list[str]) -> None:
         return
     row = view.active[place]
     species = view.tables.dex.species[parts[3]]
-    ability = view.ids[PLACE_IDS_START[place] + ActiveId.ABILITY]
-    if not view.floats[PLACE_START[place] + ActiveColumn.TRANSFORMED]:
+    ability = view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_ABILITY]
+    if not view.floats[PLACE_START[place] + c.ACTIVE_TRANSFORMED]:
         view.set_species(row, species)
-    view.ids[PLACE_IDS_START[place] + ActiveId.SPECIES] = species
+    view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_SPECIES] = species
     show_types(view, place)
-    own = view.ids[POKEMON_IDS_START[row] + PokemonId.ABILITY]
-    view.ids[PLACE_IDS_START[place] + ActiveId.ABILITY] = ability or own
+    own = view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ABILITY]
+    view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_ABILITY] = ability or own
     source, _ = tags(parts, 4)
     if source.startswith("ability: "):
         reveal(view, source, row)
@@ -70,13 +65,13 @@ def on_mega(view: View, parts: list[str]) -> None:
     row = view.row(parts[2])
     view.reveal_item(row, view.tables.dex.items[parts[-1] if parts[1] == "-primal" else parts[4]])
     if parts[1] == "-mega" and row >= 0:
-        view.floats[SIDE_START[row // TEAM] + SideColumn.MEGA_USED] = 1.0
+        view.floats[SIDE_START[row // TEAM] + c.SIDE_MEGA_USED] = 1.0
 
 
 def on_zpower(view: View, parts: list[str]) -> None:
     """`|-zpower|p1a: Rex`."""
     side = view.sides.get(parts[2][:2], 0)
-    view.floats[SIDE_START[side] + SideColumn.Z_USED] = 1.0
+    view.floats[SIDE_START[side] + c.SIDE_Z_USED] = 1.0
 
 
 def on_terastallize(view: View, parts: list[str]) -> None:
@@ -84,10 +79,10 @@ def on_terastallize(view: View, parts: list[str]) -> None:
     row = view.row(parts[2])
     if row < 0:
         return
-    view.ids[POKEMON_IDS_START[row] + PokemonId.TERA_TYPE] = view.tables.dex.types[parts[3]]
-    view.floats[POKEMON_START[row] + PokemonColumn.TERASTALLIZED] = 1.0
-    view.floats[SIDE_START[row // TEAM] + SideColumn.TERA_USED] = 1.0
-    species = view.ids[POKEMON_IDS_START[row] + PokemonId.SPECIES]
+    view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE] = view.tables.dex.types[parts[3]]
+    view.floats[POKEMON_START[row] + c.POKEMON_TERASTALLIZED] = 1.0
+    view.floats[SIDE_START[row // TEAM] + c.SIDE_TERA_USED] = 1.0
+    species = view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_SPECIES]
     if view.tables.dex.species.ids[species] == "morpekohangry":  # from now on it stays so
         view.forme[row] = species
     place = view.standing(parts[2])
@@ -104,27 +99,28 @@ def on_transform(view: View, parts: list[str]) -> None:
     reveal(view, source, view.active[one])
     ids, floats = view.ids, view.floats
     ours, theirs = PLACE_IDS_START[one], PLACE_IDS_START[other]
-    for number in (ActiveId.SPECIES, ActiveId.TYPE_1, ActiveId.TYPE_2, ActiveId.TYPE_3):
+    for number in (c.ACTIVE_ID_SPECIES, c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2, c.ACTIVE_ID_TYPE_3):
         ids[ours + number] = ids[theirs + number]
     if view.generation > 2:
-        view.change_ability(one, ids[theirs + ActiveId.ABILITY])
+        view.change_ability(one, ids[theirs + c.ACTIVE_ID_ABILITY])
     start, seen = PLACE_START[one], PLACE_START[other]
     for column in BOOSTS.values():
         floats[start + column] = floats[seen + column]
     if view.generation >= 6:
-        for column in (ActiveColumn.FOCUS_ENERGY, ActiveColumn.DRAGON_CHEER, ActiveColumn.LASER_FOCUS):
+        for column in (c.ACTIVE_FOCUS_ENERGY, c.ACTIVE_DRAGON_CHEER, c.ACTIVE_LASER_FOCUS):
             floats[start + column] = floats[seen + column]
-    floats[start + ActiveColumn.TRANSFORMED] = 1.0
+    floats[start + c.ACTIVE_TRANSFORMED] = 1.0
+    view.set_species(view.active[one], view.forme[view.active[one]])
     if (
-        floats[POKEMON_START[view.active[one]] + PokemonColumn.TERASTALLIZED]
-        or (floats[POKEMON_START[view.active[other]] + PokemonColumn.TERASTALLIZED])
+        floats[POKEMON_START[view.active[one]] + c.POKEMON_TERASTALLIZED]
+        or (floats[POKEMON_START[view.active[other]] + c.POKEMON_TERASTALLIZED])
     ):
         show_types(view, one)
     columns, moves = PLACE_MOVES_START[one], PLACE_MOVE_IDS_START[one]
     for index in range(MOVES):
         move = ids[PLACE_MOVE_IDS_START[other] + index]
         ids[moves + index] = move
-        borrow_move(view, columns + index * len(MoveColumn), move)
+        borrow_move(view, columns + index * MOVE_WIDTH, move)
 
 
 # Abilities and items.
@@ -137,10 +133,10 @@ def on_ability(view: View, parts: list[str]) -> None:
         return
     ability = view.tables.dex.abilities[parts[3]]
     source, other = tags(parts, 4)
-    if view.tables.dex.abilities.ids[view.ids[PLACE_IDS_START[place] + ActiveId.ABILITY]].startswith("asone"):
+    if view.tables.dex.abilities.ids[view.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_ABILITY]].startswith("asone"):
         return  # As One shows itself as the two abilities it is made of
     if ability == view.tables.neutralizing_gas:
-        view.floats[FIELD + FieldColumn.NEUTRALIZING_GAS] = 1.0
+        view.floats[FIELD + c.FIELD_NEUTRALIZING_GAS] = 1.0
     if not source:
         view.reveal_ability(view.active[place], ability)
         return
@@ -158,19 +154,40 @@ def on_endability(view: View, parts: list[str]) -> None:
         return
     if len(parts) > 3 and parts[3] and not parts[3].startswith("["):
         view.reveal_ability(view.active[place], view.tables.dex.abilities[parts[3]])
-    view.floats[PLACE_START[place] + ActiveColumn.ABILITY_SUPPRESSED] = 1.0
+    view.floats[PLACE_START[place] + c.ACTIVE_ABILITY_SUPPRESSED] = 1.0
 
 
 def on_item(view: View, parts: list[str]) -> None:
     """`|-item|p1a: Rex|Leftovers|[from] move: Trick`."""
-    row = view.row(parts[2])
-    view.reveal_item(row, view.tables.dex.items[parts[3]])
+    row, item = view.row(parts[2]), view.tables.dex.items[parts[3]]
     source, other = tags(parts, 4)
     effect = effect_id(source)
+    began_with = view.first_items[row]
+    if effect in _SWAPS:
+        began_with = _hand_over(view, row, item)
+    view.reveal_item(row, item)
+    if source and effect != "frisk":  # it came by it just now
+        view.first_items[row] = began_with
     if other and effect in _THEFTS:
         view.lose_item(view.row(other), view.tables.dex.items[parts[3]])
     if source.startswith("ability: "):
         reveal(view, source, view.row(other) if other and effect == "frisk" else row)
+
+
+def _hand_over(view: View, row: int, item: int) -> int:
+    """Trick gave `item` to `row`: the other of the two began with it, if nothing was known of that one's items.
+
+    Returns what `row` began with; the line about the other, which comes next, may tell.
+    """
+    pair = [view.active[place] for place in (view.mover, view.target) if place >= 0]
+    for other in pair:
+        if row in pair and other != row:
+            known = view.floats[POKEMON_START[other] + c.POKEMON_ITEM_KNOWN]
+            if view.first_items[other] == SWAPPED or (view.first_items[other] < 0 and not known):
+                view.first_items[other] = item
+    if view.first_items[row] < 0 and not view.floats[POKEMON_START[row] + c.POKEMON_ITEM_KNOWN]:
+        return SWAPPED
+    return view.first_items[row]
 
 
 def on_enditem(view: View, parts: list[str]) -> None:
@@ -181,8 +198,18 @@ def on_enditem(view: View, parts: list[str]) -> None:
         view.stolen = item
 
 
+def on_fail(view: View, parts: list[str]) -> None:
+    """`|-fail|p1a: Rex`. A protecting move that fails ends their row, but in generations 2 and 5."""
+    place = view.standing(parts[2])
+    if place == view.promised:
+        view.promised = -1
+    if view.used in view.tables.stalling and place == view.mover >= 0 and view.generation not in (2, 5):
+        view.floats[PLACE_START[place] + c.ACTIVE_PROTECT_TURNS] = 0.0
+    on_reveal_only(view, parts)
+
+
 def on_reveal_only(view: View, parts: list[str]) -> None:
-    """`-immune`, `-fail`, `-block`, `-miss`: nothing changes, but an ability or item may show."""
+    """`-immune`, `-block`, `-miss`: nothing changes, but an ability or item may show."""
     for index in range(3, len(parts)):
         part = parts[index]
         if part.startswith(("ability: ", "item: ", "[from] ability: ", "[from] item: ")):
@@ -205,7 +232,7 @@ HANDLERS: dict[str, Handler] = {
     "-item": on_item,
     "-enditem": on_enditem,
     "-immune": on_reveal_only,
-    "-fail": on_reveal_only,
+    "-fail": on_fail,
     "-block": on_reveal_only,
     "-miss": on_reveal_only,
 }

@@ -2,17 +2,12 @@
 
 from collections.abc import Callable
 
-from sparring.games.pokemon.columns import PokemonColumn, PokemonId
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.tracking.layout import (
     POKEMON_IDS_START,
     POKEMON_START,
 )
 from sparring.games.pokemon.tracking.view import View
-
-# Plain integers where most lines pass: members of an enum cost more to reach.
-_P_ITEM_LOST = int(PokemonColumn.ITEM_LOST)
-_PI_LAST_ITEM = int(PokemonId.LAST_ITEM)
-
 
 Handler = Callable[[View, list[str]], None]
 """Takes the view and a line split at `|` (`["", kind, ...]`), and writes what the line says."""
@@ -35,6 +30,6 @@ def reveal(view: View, source: str, holder: int) -> None:
         view.reveal_ability(holder, view.tables.dex.abilities[source[9:]])
     elif source.startswith("item: ") and holder >= 0:
         item = view.tables.dex.items[source[6:]]
-        lost = view.floats[POKEMON_START[holder] + _P_ITEM_LOST]
-        if item != view.stolen and not (lost and view.ids[POKEMON_IDS_START[holder] + _PI_LAST_ITEM] == item):
+        lost = view.floats[POKEMON_START[holder] + c.POKEMON_ITEM_LOST]
+        if item != view.stolen and not (lost and view.ids[POKEMON_IDS_START[holder] + c.POKEMON_ID_LAST_ITEM] == item):
             view.reveal_item(holder, item)

@@ -4,20 +4,24 @@ from array import array
 from functools import cache, lru_cache
 from typing import Any
 
-from sparring.games.pokemon.columns import BASE_STAT_SCALE, MOVES, STAT_SCALE, TEAM, Status
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import BASE_STAT_SCALE, MOVES, STAT_SCALE, TEAM
 from sparring.games.pokemon.dex import Dex, load_dex
 from sparring.games.pokemon.formats import to_id
+from sparring.games.pokemon.tracking.effects import SIDE_GUARDS, STALLING_MOVES
 
 STATUSES: dict[str, int] = {
-    "brn": Status.BURN,
-    "par": Status.PARALYSIS,
-    "slp": Status.SLEEP,
-    "frz": Status.FREEZE,
-    "psn": Status.POISON,
-    "tox": Status.TOXIC,
+    "brn": c.STATUS_BURN,
+    "par": c.STATUS_PARALYSIS,
+    "slp": c.STATUS_SLEEP,
+    "frz": c.STATUS_FREEZE,
+    "psn": c.STATUS_POISON,
+    "tox": c.STATUS_TOXIC,
 }
 """Status numbers by Showdown id."""
 
+FAINTED = "0 fnt"
+"""The condition of a Pokémon that has fainted."""
 _MOST_HP = 99_999
 _MOST_LEVEL = 9_999
 """What Showdown's own rules allow."""
@@ -29,7 +33,7 @@ STATS = ("atk", "def", "spa", "spd", "spe")
 
 
 class Tables:
-    """A generation's dex in the shapes that a tracker reads number by number (plain Python, no array scalars)."""
+    """A dex in the shapes that a tracker reads number by number (plain Python, no array scalars)."""
 
     def __init__(self, dex: Dex) -> None:
         self.dex = dex
@@ -52,6 +56,8 @@ class Tables:
             if move.get("isZ") or move.get("isMax") or id in ("struggle", "recharge")
         }
         """Moves that never belong to a Pokémon's own list."""
+        self.stalling: set[int] = {dex.moves[id] for id in STALLING_MOVES} - {0}
+        self.side_guards: set[int] = {dex.moves[id] for id in SIDE_GUARDS} - {0}
         self.passing: set[int] = {dex.moves["batonpass"], dex.moves["shedtail"]}
         self.slot_effects: set[int] = {dex.moves["wish"], dex.moves["healingwish"], dex.moves["lunardance"]}
         self.neutralizing_gas: int = dex.abilities["neutralizinggas"]
@@ -96,18 +102,28 @@ class Tables:
         return found
 
 
-class OwnSet:
+class OwnMoves:
+    """The moves of an own Pokémon as a request lists them, in numbers."""
+
+    __slots__ = ("listed", "moves", "numbers")
+
+    def __init__(self, tables: Tables, moves: list[str]) -> None:
+        self.moves = moves
+        self.numbers: tuple[int, ...] = tuple(tables.move(name) for name in moves[:MOVES])
+        self.listed = array("h", [*self.numbers, *[0] * (MOVES - len(self.numbers))])
+
+
+class OwnSet(OwnMoves):
     """What a request says of an own Pokémon that seldom changes, in numbers."""
 
-    __slots__ = ("ability", "base_ability", "moves", "numbers", "stat_columns", "stats", "tera", "tera_type")
+    __slots__ = ("ability", "base_ability", "stat_columns", "stats", "tera", "tera_type")
 
     def __init__(self, tables: Tables, entry: dict[str, Any]) -> None:
+        super().__init__(tables, entry["moves"])
         self.stats: dict[str, int] = entry["stats"]
-        self.moves: list[str] = entry["moves"]
         self.base_ability: str = entry["baseAbility"]
         self.tera_type: str | None = entry.get("teraType")
         self.stat_columns = array("f", [self.stats[stat] / STAT_SCALE for stat in STATS])
-        self.numbers: tuple[int, ...] = tuple(tables.move(name) for name in self.moves[:MOVES])
         self.ability: int = tables.dex.abilities[self.base_ability]
         self.tera: int = tables.dex.types[self.tera_type] if self.tera_type is not None else 0
 
@@ -122,9 +138,9 @@ class OwnSet:
 
 
 @cache
-def load_tables(generation: int) -> Tables:
-    """The tables of a generation, shared by all trackers."""
-    return Tables(load_dex(generation))
+def load_tables(tables: int | str) -> Tables:
+    """The tables of a generation or of `Format.tables`, shared by all trackers."""
+    return Tables(load_dex(tables))
 
 
 @lru_cache(maxsize=65536)

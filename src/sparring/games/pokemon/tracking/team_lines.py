@@ -1,23 +1,11 @@
 """Lines about who is there: team preview and sheets, switches, illusions that end, faints, places that are swapped."""
 
-from sparring.games.pokemon.columns import (
-    MOVES,
-    SLOTS,
-    TEAM,
-    ActiveColumn,
-    ActiveId,
-    MoveColumn,
-    PokemonColumn,
-    PokemonId,
-    SideColumn,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
 from sparring.games.pokemon.tracking.layout import (
     MOVE_IDS_START,
+    MOVE_WIDTH,
     MOVES_START,
-    PLACE_IDS_START,
-    PLACE_MOVE_IDS_START,
-    PLACE_MOVES_START,
-    PLACE_START,
     POKEMON_IDS_START,
     POKEMON_START,
     SIDE_START,
@@ -28,23 +16,13 @@ from sparring.games.pokemon.tracking.places import (
     remember,
     show_identity,
     show_moves,
+    swap,
     switch,
     vacate,
 )
 from sparring.games.pokemon.tracking.sources import Handler
 from sparring.games.pokemon.tracking.tables import parse_condition, parse_sheet
 from sparring.games.pokemon.tracking.view import View
-
-# Plain integers where most lines pass: members of an enum cost more to reach.
-_P_ABSENT = int(PokemonColumn.ABSENT)
-_P_FAINTED = int(PokemonColumn.FAINTED)
-_P_KNOWN = int(PokemonColumn.KNOWN)
-_P_SEEN = int(PokemonColumn.SEEN)
-_P_SLEEP_TURNS = int(PokemonColumn.SLEEP_TURNS)
-_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
-_S_HEAL_NEXT_LEFT = int(SideColumn.HEAL_NEXT_LEFT)
-_S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
-
 
 # Before the battle.
 
@@ -54,11 +32,11 @@ def on_poke(view: View, parts: list[str]) -> None:
     side = view.sides[parts[2]]
     for row in range(side * TEAM, side * TEAM + TEAM):
         start = POKEMON_START[row]
-        if not view.floats[start + PokemonColumn.KNOWN]:
+        if not view.floats[start + c.POKEMON_KNOWN]:
             view.describe(row, parts[3])
             if len(parts) > 4 and parts[4] == "item":
-                view.floats[start + PokemonColumn.ITEM_HELD] = 1.0
-            size = SIDE_START[side] + SideColumn.TEAM_SIZE
+                view.floats[start + c.POKEMON_ITEM_HELD] = 1.0
+            size = SIDE_START[side] + c.SIDE_TEAM_SIZE
             view.floats[size] = max(view.floats[size], (row - side * TEAM + 1) / TEAM)
             view.count_fainted(side, 0)
             return
@@ -70,7 +48,7 @@ def on_teamsize(view: View, parts: list[str]) -> None:
     size = int(parts[3])
     if not 0 <= size <= TEAM:
         raise ValueError(f"a team of {size}")
-    view.floats[SIDE_START[side] + SideColumn.TEAM_SIZE] = size / TEAM
+    view.floats[SIDE_START[side] + c.SIDE_TEAM_SIZE] = size / TEAM
     view.count_fainted(side, 0)
 
 
@@ -94,10 +72,10 @@ def on_showteam(view: View, parts: list[str]) -> None:
         if item:
             view.reveal_item(row, dex.items[item])
         else:
-            view.floats[POKEMON_START[row] + PokemonColumn.ITEM_KNOWN] = 1.0
+            view.floats[POKEMON_START[row] + c.POKEMON_ITEM_KNOWN] = 1.0
         for move in moves:
             view.learn_move(row, view.tables.move(move))
-        view.ids[POKEMON_IDS_START[row] + PokemonId.TERA_TYPE] = dex.types[tera]
+        view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE] = dex.types[tera]
 
 
 # Coming and going.
@@ -118,35 +96,35 @@ def on_switch(view: View, parts: list[str]) -> None:
         passing = "substitute" if view.shedding else "all"
     view.passing = -1
     floats, start = view.floats, POKEMON_START[row]
-    heals = floats[start + _P_FAINTED]
+    heals = floats[start + c.POKEMON_FAINTED]
     if side == 1 or not view.requests:
         view.describe(row, parts[3])
     else:  # the own looks may be an illusion: the next request tells
-        view.entries[row] = {}
+        view.conditions[row] = ""
     view.set_condition(row, parts[4])
-    floats[start + _P_TOXIC_TURNS] = 0.0
+    floats[start + c.POKEMON_TOXIC_TURNS] = 0.0
     if view.generation == 5:  # sleep starts over
-        floats[start + _P_SLEEP_TURNS] = 0.0
+        floats[start + c.POKEMON_SLEEP_TURNS] = 0.0
     if heals:  # only an illusion had gone down
-        floats[start + _P_FAINTED] = 0.0
+        floats[start + c.POKEMON_FAINTED] = 0.0
     switch(view, place, row, passing=passing)
     if view.generation < 8:  # Healing Wish does not wait for someone who needs it
-        floats[SIDE_START[side] + _S_HEAL_NEXT_LEFT + place % SLOTS] = 0.0
+        floats[SIDE_START[side] + c.SIDE_HEAL_NEXT_LEFT + place % SLOTS] = 0.0
     if side == 1:
         _absent(view)
 
 
 def _absent(view: View) -> None:
     """Marks the foes that stayed at home, once as many as were brought have been seen."""
-    size = round(view.floats[SIDE_START[1] + _S_TEAM_SIZE] * TEAM)
+    size = round(view.floats[SIDE_START[1] + c.SIDE_TEAM_SIZE] * TEAM)
     if size == TEAM:
         return
     starts = [POKEMON_START[row] for row in range(TEAM, 2 * TEAM)]
-    seen = sum(view.floats[start + _P_SEEN] for start in starts)
+    seen = sum(view.floats[start + c.POKEMON_SEEN] for start in starts)
     if size and seen >= size:
         for start in starts:
-            if view.floats[start + _P_KNOWN] and not view.floats[start + _P_SEEN]:
-                view.floats[start + _P_ABSENT] = 1.0
+            if view.floats[start + c.POKEMON_KNOWN] and not view.floats[start + c.POKEMON_SEEN]:
+                view.floats[start + c.POKEMON_ABSENT] = 1.0
 
 
 def on_replace(view: View, parts: list[str]) -> None:
@@ -162,25 +140,25 @@ def on_replace(view: View, parts: list[str]) -> None:
         return
     kept = view.arrivals[place]
     ids, floats = view.ids, view.floats
-    down = floats[POKEMON_START[seeming] + PokemonColumn.FAINTED]
+    down = floats[POKEMON_START[seeming] + c.POKEMON_FAINTED]
     if kept is not None and (side == 1 or not view.requests):
         ours, theirs = POKEMON_START[row], POKEMON_START[seeming]
-        for column in (PokemonColumn.HP, PokemonColumn.FAINTED, PokemonColumn.SLEEP_TURNS, PokemonColumn.TOXIC_TURNS):
+        for column in (c.POKEMON_HP, c.POKEMON_FAINTED, c.POKEMON_SLEEP_TURNS, c.POKEMON_TOXIC_TURNS):
             floats[ours + column] = floats[theirs + column]
-        ids[POKEMON_IDS_START[row] + PokemonId.STATUS] = ids[POKEMON_IDS_START[seeming] + PokemonId.STATUS]
+        ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS] = ids[POKEMON_IDS_START[seeming] + c.POKEMON_ID_STATUS]
         for index in range(MOVES):
             move = ids[MOVE_IDS_START[seeming] + index]
             if move and move not in kept[3]:
                 learned = view.learn_move(row, move)
                 if learned >= 0:
-                    used = MOVES_START[seeming] + index * len(MoveColumn)
-                    floats[MOVES_START[row] + learned * len(MoveColumn) + MoveColumn.PP] = floats[used + MoveColumn.PP]
+                    used = MOVES_START[seeming] + index * MOVE_WIDTH
+                    floats[MOVES_START[row] + learned * MOVE_WIDTH + c.MOVE_PP] = floats[used + c.MOVE_PP]
         recall(view, place, seeming)
     vacate(view, place)
     view.active[place] = row
-    floats[POKEMON_START[row] + PokemonColumn.SEEN] = 1.0
+    floats[POKEMON_START[row] + c.POKEMON_SEEN] = 1.0
     if not down:
-        floats[POKEMON_START[row] + PokemonColumn.ACTIVE] = 1.0
+        floats[POKEMON_START[row] + c.POKEMON_ACTIVE] = 1.0
         show_identity(view, place)
         show_moves(view, place)
 
@@ -195,36 +173,18 @@ def on_faint(view: View, parts: list[str]) -> None:
     if place >= 0:
         clear_place(view, place)
         if view.promised == place:
-            view.floats[SIDE_START[place // SLOTS] + SideColumn.HEAL_NEXT_LEFT + place % SLOTS] = 1.0
+            heal = SIDE_START[place // SLOTS] + c.SIDE_HEAL_NEXT_LEFT + place % SLOTS
+            view.floats[heal] = 1.0
+            if view.generation < 8:  # it does not wait for ever
+                view.passing_flags[heal] = 1 if view.generation < 5 else 2
             view.promised = -1
 
 
 def on_swap(view: View, parts: list[str]) -> None:
     """`|swap|p1a: Rex|1`: two allies change places."""
     place = view.place(parts[2])
-    if place < 0:
-        return
-    first = place // SLOTS * SLOTS
-    for start, width, numbers in (
-        (PLACE_START[first], len(ActiveColumn), view.floats),
-        (PLACE_MOVES_START[first], MOVES * len(MoveColumn), view.floats),
-        (PLACE_IDS_START[first], len(ActiveId), view.ids),
-        (PLACE_MOVE_IDS_START[first], MOVES, view.ids),
-    ):
-        left, right = numbers[start : start + width], numbers[start + width : start + 2 * width]
-        numbers[start : start + width] = right  # type: ignore[assignment]
-        numbers[start + width : start + 2 * width] = left  # type: ignore[assignment]
-    start, width = PLACE_START[first], len(ActiveColumn)
-    moved = {column: step for column, step in view.timers.items() if start <= column < start + 2 * width}
-    for column in moved:
-        del view.timers[column]
-    for column, step in moved.items():
-        view.timers[column + width if column < start + width else column - width] = step
-    second = first + 1
-    view.active[first], view.active[second] = view.active[second], view.active[first]
-    view.arrivals[first], view.arrivals[second] = view.arrivals[second], view.arrivals[first]
-    changed = view.ability_changed
-    changed[first], changed[second] = changed[second], changed[first]
+    if place >= 0:
+        swap(view, place // SLOTS * SLOTS)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -9,21 +9,9 @@ from array import array
 from collections import Counter
 from typing import Any
 
-from sparring.games.pokemon.columns import (
-    ACTIVES,
-    LEVEL_SCALE,
-    MOVES,
-    POKEMON,
-    PP_SCALE,
-    SLOTS,
-    TEAM,
-    ActiveId,
-    FieldColumn,
-    MoveColumn,
-    PokemonColumn,
-    PokemonId,
-    SideColumn,
-)
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.actions.offer import WIDTH
+from sparring.games.pokemon.columns import ACTIVES, LEVEL_SCALE, MOVES, POKEMON, PP_SCALE, SLOTS, TEAM
 from sparring.games.pokemon.observation import FLOAT_COUNT, ID_COUNT
 from sparring.games.pokemon.tracking.layout import (
     FIELD,
@@ -38,48 +26,17 @@ from sparring.games.pokemon.tracking.layout import (
 )
 from sparring.games.pokemon.tracking.tables import OwnSet, load_tables, parse_condition
 
-# Plain integers where most lines pass: members of an enum cost more to reach.
-_AI_ABILITY = int(ActiveId.ABILITY)
-_F_GENERATION = int(FieldColumn.GENERATION)
-_M_KNOWN = int(MoveColumn.KNOWN)
-_M_MAX_PP = int(MoveColumn.MAX_PP)
-_M_PP = int(MoveColumn.PP)
-_P_ABILITY_KNOWN = int(PokemonColumn.ABILITY_KNOWN)
-_P_ACTIVE = int(PokemonColumn.ACTIVE)
-_P_BASE_HP = int(PokemonColumn.BASE_HP)
-_P_FAINTED = int(PokemonColumn.FAINTED)
-_P_FEMALE = int(PokemonColumn.FEMALE)
-_P_HP = int(PokemonColumn.HP)
-_P_ITEM_HELD = int(PokemonColumn.ITEM_HELD)
-_P_ITEM_KNOWN = int(PokemonColumn.ITEM_KNOWN)
-_P_ITEM_LOST = int(PokemonColumn.ITEM_LOST)
-_P_KNOWN = int(PokemonColumn.KNOWN)
-_P_LEVEL = int(PokemonColumn.LEVEL)
-_P_MALE = int(PokemonColumn.MALE)
-_P_MOVES_KNOWN = int(PokemonColumn.MOVES_KNOWN)
-_P_SLEEP_TURNS = int(PokemonColumn.SLEEP_TURNS)
-_P_TERASTALLIZED = int(PokemonColumn.TERASTALLIZED)
-_P_TOXIC_TURNS = int(PokemonColumn.TOXIC_TURNS)
-_PI_ABILITY = int(PokemonId.ABILITY)
-_PI_ITEM = int(PokemonId.ITEM)
-_PI_LAST_ITEM = int(PokemonId.LAST_ITEM)
-_PI_SPECIES = int(PokemonId.SPECIES)
-_PI_STATUS = int(PokemonId.STATUS)
-_PI_TERA_TYPE = int(PokemonId.TERA_TYPE)
-_PI_TYPE_1 = int(PokemonId.TYPE_1)
-_PI_TYPE_2 = int(PokemonId.TYPE_2)
-_S_REMAINING = int(SideColumn.REMAINING)
-_S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
-
 
 class View:
     """The state. Handlers of lines and requests write to it through these methods or straight into the arrays."""
 
-    def __init__(self, generation: int, side: str) -> None:
-        self.generation = generation
-        self.tables = load_tables(generation)
+    def __init__(self, tables: int | str, side: str) -> None:
+        self.tables = load_tables(tables)
+        self.generation = self.tables.dex.generation
         self.floats: array[float] = array("f", bytes(4 * FLOAT_COUNT))
         self.ids: array[int] = array("h", bytes(2 * ID_COUNT))
+        self.offer = bytearray(WIDTH)
+        """What the side may do now, as the last request says; see `actions.offer`."""
         self.sides: dict[str, int] = {side: 0, "p2" if side == "p1" else "p1": 1}
         self.places: dict[str, int] = {
             f"{name}{letter}": SLOTS * number + slot
@@ -98,17 +55,23 @@ class View:
         """Float columns that change by so much at each turn's end."""
         self.longer: dict[int, float] = {}
         """Countdowns that may prove longer: what they start again from when they reach 0."""
-        self.turn_flags: list[int] = []
-        """Float columns that are 0 again when the turn is over."""
+        self.passing_flags: dict[int, int] = {}
+        """Float columns that are 0 again after so many turns' ends."""
         self.ability_changed: list[bool] = [False] * ACTIVES
         self.locked: list[bool] = [False] * ACTIVES
         """The last request offered nothing but to go on with a move (own places)."""
         self.mover = -1
         """The place that used the last move."""
+        self.used = 0
+        """The last move."""
         self.target = -1
         """The place it was aimed at."""
+        self.striking = False
+        """A Future Sight or Doom Desire is striking: the turn's end has begun."""
         self.blocked_by: list[int] = [-1] * ACTIVES
         """The place whose Pokémon must stay for the one here to be blocked."""
+        self.aimed_by: list[int] = [-1] * ACTIVES
+        """The place whose Pokémon has locked on to the one here."""
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
@@ -120,16 +83,22 @@ class View:
         self.arrivals: list[tuple[array[float], array[int], array[float], array[int]] | None] = [None] * ACTIVES
         """What was known of each place's row before it came in: an illusion may end."""
         self.requests = 0
-        self.team_order: list[int] = []
-        """Row of each Pokémon of the last request, in its order."""
+        self.own_rows: dict[str, int] = {}
+        """Row by `ident` of the own Pokémon that requests list; empty if that is to be worked out anew."""
         self.entries: list[dict[str, Any]] = [{}] * TEAM
-        """What the last request said of each own row; empty where the lines have written over it since."""
+        """What the last request said of each own row; empty where all of it must be written anew."""
+        self.conditions: list[str] = [""] * TEAM
+        """HP and status as the last request gave them; "" where lines have written over them since."""
         self.sets: list[OwnSet | None] = [None] * TEAM
+        self.first_items: list[int] = [-1] * POKEMON
+        """What each Pokémon held as the battle began, 0 for nothing; -1 while that is unknown."""
+        self.first_abilities: list[int] = [0] * POKEMON
+        """The ability each Pokémon had as the battle began; 0 while that is unknown."""
         self.turn = 0
         self.winner: str | None = None
         self.ended = False
         self.unknown: Counter[str] = Counter()
-        self.floats[FIELD + _F_GENERATION] = generation / 9
+        self.floats[FIELD + c.FIELD_GENERATION] = self.generation / 9
 
     # Who is meant.
 
@@ -162,7 +131,7 @@ class View:
         best, best_score = -1, -1
         for row in range(side * TEAM, side * TEAM + TEAM):
             start = POKEMON_START[row]
-            if not self.floats[start + _P_KNOWN]:
+            if not self.floats[start + c.POKEMON_KNOWN]:
                 if best < 0:
                     best, best_score = row, 0
                 continue
@@ -170,9 +139,11 @@ class View:
             if (named and named != name) or base[self.forme[row]] != base[species]:
                 continue
             score = 1 + 32 * (named == name) + 16 * (self.forme[row] == species)
-            score += 8 * (abs(self.floats[start + _P_LEVEL] * LEVEL_SCALE - level) < 0.5)
-            score += 4 * (self.floats[start + _P_MALE] == male) * (self.floats[start + _P_FEMALE] == female)
-            score += 2 * (not self.floats[start + _P_FAINTED]) + (row not in self.active)
+            score += 8 * (abs(self.floats[start + c.POKEMON_LEVEL] * LEVEL_SCALE - level) < 0.5)
+            score += (
+                4 * (self.floats[start + c.POKEMON_MALE] == male) * (self.floats[start + c.POKEMON_FEMALE] == female)
+            )
+            score += 2 * (not self.floats[start + c.POKEMON_FAINTED]) + (row not in self.active)
             if score > best_score:
                 best, best_score = row, score
         if best < 0:
@@ -184,6 +155,8 @@ class View:
     def name_row(self, row: int, name: str) -> None:
         """From now on `name` means `row`."""
         self.names[row] = name
+        if row < TEAM:
+            self.own_rows = {}
         rows = self.rows_by_name[row // TEAM]
         if rows.setdefault(name, row) != row:
             self.shared_names.add(name)
@@ -196,15 +169,15 @@ class View:
         species, level, male, female, tera = self.tables.details(details)
         start = POKEMON_START[row]
         floats = self.floats
-        if not floats[start + _P_KNOWN]:
-            floats[start + _P_KNOWN] = 1.0
-            floats[start + _P_HP] = 1.0
-        floats[start + _P_LEVEL] = level / LEVEL_SCALE
-        floats[start + _P_MALE] = male
-        floats[start + _P_FEMALE] = female
+        if not floats[start + c.POKEMON_KNOWN]:
+            floats[start + c.POKEMON_KNOWN] = 1.0
+            floats[start + c.POKEMON_HP] = 1.0
+        floats[start + c.POKEMON_LEVEL] = level / LEVEL_SCALE
+        floats[start + c.POKEMON_MALE] = male
+        floats[start + c.POKEMON_FEMALE] = female
         if tera:
-            floats[start + _P_TERASTALLIZED] = 1.0
-            self.ids[POKEMON_IDS_START[row] + _PI_TERA_TYPE] = tera
+            floats[start + c.POKEMON_TERASTALLIZED] = 1.0
+            self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE] = tera
         if self.forme[row] != species:  # else a change that ends on leaving may be in force
             self.forme[row] = species
             self.set_species(row, species)
@@ -212,60 +185,60 @@ class View:
     def set_species(self, row: int, species: int) -> None:
         """Writes what follows from a species: base stats, types, an ability where there is only one."""
         ids = POKEMON_IDS_START[row]
-        if self.ids[ids + _PI_SPECIES] == species:
+        if self.ids[ids + c.POKEMON_ID_SPECIES] == species:
             return
-        self.ids[ids + _PI_SPECIES] = species
+        self.ids[ids + c.POKEMON_ID_SPECIES] = species
         first, second = self.tables.types[species]
-        self.ids[ids + _PI_TYPE_1] = first
-        self.ids[ids + _PI_TYPE_2] = second
+        self.ids[ids + c.POKEMON_ID_TYPE_1] = first
+        self.ids[ids + c.POKEMON_ID_TYPE_2] = second
         start = POKEMON_START[row]
-        self.floats[start + _P_BASE_HP : start + _P_BASE_HP + 6] = self.tables.base_stats[species]
+        self.floats[start + c.POKEMON_BASE_HP : start + c.POKEMON_BASE_HP + 6] = self.tables.base_stats[species]
         ability = self.tables.only_ability[species]
         if ability:
-            self.ids[ids + _PI_ABILITY] = ability
-            self.floats[start + _P_ABILITY_KNOWN] = 1.0
+            self.ids[ids + c.POKEMON_ID_ABILITY] = ability
+            self.floats[start + c.POKEMON_ABILITY_KNOWN] = 1.0
 
     def set_condition(self, row: int, text: str) -> None:
         """HP and status as a line or a request gives them."""
         fraction, _, status = parse_condition(text)
         start = POKEMON_START[row]
         floats = self.floats
-        floats[start + _P_HP] = fraction
-        if fraction and floats[start + _P_FAINTED]:
-            floats[start + _P_FAINTED] = 0.0
-        if self.ids[POKEMON_IDS_START[row] + _PI_STATUS] != status:
+        floats[start + c.POKEMON_HP] = fraction
+        if fraction and floats[start + c.POKEMON_FAINTED]:
+            floats[start + c.POKEMON_FAINTED] = 0.0
+        if self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS] != status:
             self.set_status(row, status)
 
     def set_status(self, row: int, status: int) -> None:
         """A status begins or ends (0)."""
-        self.ids[POKEMON_IDS_START[row] + _PI_STATUS] = status
+        self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS] = status
         start = POKEMON_START[row]
-        self.floats[start + _P_SLEEP_TURNS] = 0.0
-        self.floats[start + _P_TOXIC_TURNS] = 0.0
+        self.floats[start + c.POKEMON_SLEEP_TURNS] = 0.0
+        self.floats[start + c.POKEMON_TOXIC_TURNS] = 0.0
 
     def status_turns(self, row: int) -> tuple[int, float, float]:
         """A row's status and for how long it has been asleep or badly poisoned."""
         start = POKEMON_START[row]
-        status = self.ids[POKEMON_IDS_START[row] + _PI_STATUS]
-        return status, self.floats[start + _P_SLEEP_TURNS], self.floats[start + _P_TOXIC_TURNS]
+        status = self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS]
+        return status, self.floats[start + c.POKEMON_SLEEP_TURNS], self.floats[start + c.POKEMON_TOXIC_TURNS]
 
     def faint(self, row: int) -> None:
         """A Pokémon is down."""
         start = POKEMON_START[row]
-        if not self.floats[start + _P_FAINTED]:
-            self.floats[start + _P_FAINTED] = 1.0
-            self.floats[start + _P_TERASTALLIZED] = 0.0
+        if not self.floats[start + c.POKEMON_FAINTED]:
+            self.floats[start + c.POKEMON_FAINTED] = 1.0
+            self.floats[start + c.POKEMON_TERASTALLIZED] = 0.0
             self.count_fainted(row // TEAM, 1)
-        self.floats[start + _P_HP] = 0.0
-        self.floats[start + _P_ACTIVE] = 0.0
+        self.floats[start + c.POKEMON_HP] = 0.0
+        self.floats[start + c.POKEMON_ACTIVE] = 0.0
         self.set_status(row, 0)
 
     def count_fainted(self, side: int, change: int) -> None:
         """One more (or, revived, one fewer) Pokémon of a side is down."""
         self.fainted[side] += change
         start = SIDE_START[side]
-        size = self.floats[start + _S_TEAM_SIZE]
-        self.floats[start + _S_REMAINING] = max(0.0, min(1.0, size - self.fainted[side] / TEAM))
+        size = self.floats[start + c.SIDE_TEAM_SIZE]
+        self.floats[start + c.SIDE_REMAINING] = max(0.0, min(1.0, size - self.fainted[side] / TEAM))
 
     def reveal_ability(self, row: int, ability: int) -> None:
         """A Pokémon shows the ability it has now."""
@@ -273,40 +246,58 @@ class View:
             return
         place = self.active.index(row) if row in self.active else -1
         if place >= 0 and self.ids[PLACE_IDS_START[place]]:
-            now = PLACE_IDS_START[place] + _AI_ABILITY
+            now = PLACE_IDS_START[place] + c.ACTIVE_ID_ABILITY
             if self.ability_changed[place]:
                 self.ids[now] = self.ids[now] or ability
                 return
             self.ids[now] = ability
-        self.ids[POKEMON_IDS_START[row] + _PI_ABILITY] = ability
-        self.floats[POKEMON_START[row] + _P_ABILITY_KNOWN] = 1.0
+        if not self.floats[POKEMON_START[row] + c.POKEMON_ABILITY_KNOWN]:
+            self.first_abilities[row] = ability
+        self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ABILITY] = ability
+        self.floats[POKEMON_START[row] + c.POKEMON_ABILITY_KNOWN] = 1.0
 
     def change_ability(self, place: int, ability: int) -> None:
         """The ability of the Pokémon at `place` is another one until it leaves; 0 if nobody was told which."""
         self.ability_changed[place] = True
-        self.ids[PLACE_IDS_START[place] + _AI_ABILITY] = ability
+        self.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_ABILITY] = ability
 
     def reveal_item(self, row: int, item: int) -> None:
         """A Pokémon holds `item`."""
         if row < 0 or not item:
             return
-        self.ids[POKEMON_IDS_START[row] + _PI_ITEM] = item
         start = POKEMON_START[row]
-        self.floats[start + _P_ITEM_KNOWN] = 1.0
-        self.floats[start + _P_ITEM_HELD] = 1.0
-        self.floats[start + _P_ITEM_LOST] = 0.0
+        if not self.floats[start + c.POKEMON_ITEM_KNOWN]:
+            self.first_items[row] = item
+        self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ITEM] = item
+        self.floats[start + c.POKEMON_ITEM_KNOWN] = 1.0
+        self.floats[start + c.POKEMON_ITEM_HELD] = 1.0
+        self.floats[start + c.POKEMON_ITEM_LOST] = 0.0
 
     def lose_item(self, row: int, item: int) -> None:
         """A Pokémon no longer holds `item` (0: whatever it was), nor any other."""
         if row < 0:
             return
         ids = POKEMON_IDS_START[row]
-        self.ids[ids + _PI_LAST_ITEM] = item or self.ids[ids + _PI_ITEM]
-        self.ids[ids + _PI_ITEM] = 0
+        self.ids[ids + c.POKEMON_ID_LAST_ITEM] = item or self.ids[ids + c.POKEMON_ID_ITEM]
+        self.ids[ids + c.POKEMON_ID_ITEM] = 0
         start = POKEMON_START[row]
-        self.floats[start + _P_ITEM_KNOWN] = 1.0
-        self.floats[start + _P_ITEM_HELD] = 0.0
-        self.floats[start + _P_ITEM_LOST] = 1.0
+        if item and not self.floats[start + c.POKEMON_ITEM_KNOWN]:
+            self.first_items[row] = item
+        self.floats[start + c.POKEMON_ITEM_KNOWN] = 1.0
+        self.floats[start + c.POKEMON_ITEM_HELD] = 0.0
+        self.floats[start + c.POKEMON_ITEM_LOST] = 1.0
+
+    def tell_set(self, row: int, other: "View") -> None:
+        """Tells another view of the same battle what `row` had as the battle began, as far as it has shown."""
+        start = MOVE_IDS_START[row]
+        for move in self.ids[start : start + MOVES]:
+            if move:
+                other.learn_move(row, move)
+        other.reveal_ability(row, self.first_abilities[row])
+        other.reveal_item(row, max(0, self.first_items[row]))
+        other.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE] = self.ids[
+            POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE
+        ]
 
     # Moves.
 
@@ -332,19 +323,19 @@ class View:
         self.ids[MOVE_IDS_START[row] + index] = move
         start = MOVES_START[row] + index * MOVE_WIDTH
         floats = self.floats
-        floats[start + _M_KNOWN] = 1.0
-        floats[start + _M_PP] = 1.0
-        floats[start + _M_MAX_PP] = self.tables.max_pp[move] / PP_SCALE
-        floats[POKEMON_START[row] + _P_MOVES_KNOWN] = (index + 1) / MOVES
+        floats[start + c.MOVE_KNOWN] = 1.0
+        floats[start + c.MOVE_PP] = 1.0
+        floats[start + c.MOVE_MAX_PP] = self.tables.max_pp[move] / PP_SCALE
+        floats[POKEMON_START[row] + c.POKEMON_MOVES_KNOWN] = (index + 1) / MOVES
 
     def spend_pp(self, start: int, amount: float) -> None:
         """Takes `amount` PP from the move whose columns start at `start` (gives, if negative)."""
         floats = self.floats
-        most = floats[start + _M_MAX_PP] * PP_SCALE
+        most = floats[start + c.MOVE_MAX_PP] * PP_SCALE
         if most:
             # PP are whole numbers: rounding keeps float32 errors from adding up.
-            left = round((floats[start + _M_PP] - amount / most) * most) / most
-            floats[start + _M_PP] = left if 0.0 < left < 1.0 else 1.0 if left > 0.0 else 0.0
+            left = round((floats[start + c.MOVE_PP] - amount / most) * most) / most
+            floats[start + c.MOVE_PP] = left if 0.0 < left < 1.0 else 1.0 if left > 0.0 else 0.0
 
     # Time.
 

@@ -1,0 +1,75 @@
+"""`sparring replays`: battles that people played, read into episodes to learn from."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparring.cli.app import app, say, show
+from sparring.cli.options import AsJson
+
+replays = typer.Typer(
+    name="replays",
+    help="Battles that people played, to learn from.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(replays)
+
+
+@replays.command(epilog="Example: sparring replays parse battles/ --output data/gen8ou --workers 2")
+def parse(
+    inputs: Annotated[
+        list[Path], typer.Argument(help="Files or folders of .log, .json, .jsonl, .html; also .zst, .gz.")
+    ],
+    output: Annotated[Path, typer.Option(help="Folder for the episodes; gone on with if it exists.")],
+    workers: Annotated[int, typer.Option(min=0, help="Processes that read; 0: this one.")] = 1,
+    format: Annotated[str, typer.Option(help="Read all as this format.  [default: what each says]")] = "",
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="FORMAT", help="Keep only this format; may be repeated.")
+    ] = None,
+    min_elo: Annotated[float, typer.Option(min=0, help="Keep battles in which both were rated so high.")] = 0.0,
+    since: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Keep battles from this day on.")] = None,
+    min_turns: Annotated[int, typer.Option(min=0, help="Keep battles of so many turns.")] = 0,
+    forfeits: Annotated[bool, typer.Option(help="Keep battles that a player gave up.")] = True,
+    max_games: Annotated[int | None, typer.Option(min=1, help="Stop after so many.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read spectators' logs into episodes: what each player saw, may have done, and did.
+
+    One store a format below the output folder; rejected.jsonl there says why a battle was not read. Killed or stopped,
+    the same command goes on, and no battle is read twice.
+    """
+    import json
+
+    from sparring.core import Interrupts
+    from sparring.core.replays import Filters
+    from sparring.data.importing import ImportPlan, import_replays
+    from sparring.games.pokemon.formats import find_format
+    from sparring.report.replays import ImportLine, import_table
+
+    filters = Filters(
+        formats=tuple(find_format(name).id for name in only or ()),
+        min_rating=min_elo,
+        since=int(since.replace(tzinfo=UTC).timestamp()) if since else 0,
+        min_turns=min_turns,
+        forfeits=forfeits,
+    )
+    plan = ImportPlan(
+        game="pokemon",
+        inputs=inputs,
+        output=output,
+        workers=workers,
+        most=max_games,
+        filters=filters,
+        options={"format": find_format(format).id} if format else {},
+    )
+    stopping = "stopping after the battles that are being read; again to stop now"
+    with Interrupts(lambda: say(stopping)) as interrupts, ImportLine() as line:
+        report = import_replays(plan, on_progress=line.show, stopped=lambda: interrupts.asked)
+    if as_json:
+        print(json.dumps(report.to_json()))
+    else:
+        show(import_table(report))
+        say(f"episodes in {output}; why battles were not read: {output / 'rejected.jsonl'}")

@@ -1,0 +1,118 @@
+"""Matches that were played elsewhere, by people or programs, as text that a game can read into episodes."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from sparring.core.episodes import Episodes
+
+_OWN_ID = re.compile(r"gen\d\w*-\d+(-\w+)?")
+"""Names that no two matches have: those that the site which keeps them has given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One match as text."""
+
+    id: str
+    log: str
+    format: str = ""
+    """As its source names it; "" to take what the log says."""
+    rating: float = float("nan")
+    played_at: int = 0
+    """Seconds since 1970; 0 if unknown."""
+
+    @property
+    def serial(self) -> int:
+        """A number that is the same wherever the match is found: of its id if that is unique, else of its text."""
+        name = self.id if _OWN_ID.fullmatch(self.id) else self.log
+        return int.from_bytes(blake2b(name.encode(errors="replace"), digest_size=8).digest(), "big") >> 1
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which matches are wanted."""
+
+    formats: tuple[str, ...] = ()
+    """Ids of formats; empty for all."""
+    min_rating: float = 0.0
+    """Of the lower-rated player; matches without ratings are left out if it is set."""
+    since: int = 0
+    """Seconds since 1970; matches without a date are left out if it is set."""
+    min_turns: int = 0
+    forfeits: bool = True
+    """Keep matches that a player gave up."""
+
+
+class Rejected(Exception):
+    """A match that is not read; `reason` is a short code, `detail` one line that says where and what."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+    def __reduce__(self) -> tuple[type["Rejected"], tuple[str, str]]:
+        return Rejected, (self.reason, self.detail)
+
+
+@dataclass
+class Reading:
+    """What became of some matches."""
+
+    episodes: dict[str, Episodes] = field(default_factory=dict)
+    """By format: the episodes of both players."""
+    rejected: dict[int, Rejected] = field(default_factory=dict)
+    """By the serial number of the match."""
+    odd: Counter[str] = field(default_factory=Counter)
+    """What was strange in matches that were read."""
+
+
+@dataclass
+class ImportReport:
+    """What became of all matches that were found."""
+
+    found: int = 0
+    accepted: int = 0
+    already: int = 0
+    """In the store, or rejected, before this run."""
+    duplicates: int = 0
+    """Found a second time in this run."""
+    episodes: int = 0
+    rows: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    """By reason, this run and those before."""
+    odd: Counter[str] = field(default_factory=Counter)
+    by_format: Counter[str] = field(default_factory=Counter)
+    share: float = 0.0
+    """How much of the input has been found, from 0 to 1."""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready form."""
+        return {name: value for name, value in vars(self).items() if name != "share"}
+
+
+class Replays(Protocol):
+    """Matches in files, one after the other."""
+
+    share: float
+    """How much of the files has been read, from 0 to 1."""
+
+    def __iter__(self) -> Iterator[Replay | Rejected]: ...
+
+
+@runtime_checkable
+class Replayed(Protocol):
+    """A game that reads matches which were played elsewhere."""
+
+    def find_replays(self, inputs: Sequence[Path]) -> Replays:
+        """The matches in files and folders, one after the other."""
+        ...
+
+    def read_replays(self, replays: Sequence[Replay], filters: Filters, options: Mapping[str, str]) -> Reading:
+        """Turns matches into episodes."""
+        ...

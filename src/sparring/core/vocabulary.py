@@ -1,0 +1,126 @@
+"""Vocabularies: the names that numbers in an observation stand for.
+
+A game may number named things (Pokémon: species, moves, items), and its next version may number them otherwise. Its
+vocabulary is kept with weights and episodes, so that both can be used there: numbers are matched by name.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core.errors import InputError
+from sparring.core.rows import Array
+
+_MOST_NAMES = 1 << 20
+_MOST_LISTS = 256
+_LONGEST_NAME = 200
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Lists of names, and the columns of the observation that hold their numbers."""
+
+    names: Mapping[str, tuple[str, ...]]
+    """By kind (`moves`): the names of the numbers 1, 2, ...; they hold no blanks. 0 is unknown or none."""
+    columns: Mapping[str, tuple[str, ...]]
+    """By field of the observation: the kind of each number along its last axis, "" for one that names nothing."""
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for the same vocabulary, and for no other."""
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+
+    def table(self, kind: str, now: "Vocabulary") -> NDArray[np.intp]:
+        """`intp[1 + names]` what each number of `kind` is in `now`; 0 for names that are not there."""
+        numbers = {name: number for number, name in enumerate(now.names.get(kind, ()), start=1)}
+        return np.array([0, *(numbers.get(name, 0) for name in self.names.get(kind, ()))], np.intp)
+
+    def renumber(self, observation: Mapping[str, Array], now: "Vocabulary") -> tuple[dict[str, Array], int]:
+        """Fields `dtype[k, ...]` in the numbers of `now`, and how many numbers became 0 because their names are gone.
+
+        Raises `InputError` if the fields do not hold numbers of this vocabulary.
+        """
+        renumbered, lost = dict(observation), 0
+        for field, kinds in self.columns.items():
+            old = observation.get(field)
+            if old is None or old.ndim < 2 or old.shape[-1] != len(kinds) or old.dtype.kind not in "iu":
+                raise InputError(f"{field}: not the {len(kinds)} columns of numbers that its vocabulary names")
+            renumbered[field] = new = old.copy()
+            for column, kind in enumerate(kinds):
+                if kind and self.names.get(kind) != now.names.get(kind):
+                    table, numbers = self.table(kind, now), old[..., column]
+                    if numbers.size and (numbers.min() < 0 or numbers.max() >= len(table)):
+                        raise InputError(f"{field}: numbers of {kind} outside 0..{len(table) - 1}, its vocabulary's")
+                    new[..., column] = table[numbers]
+                    lost += int(np.count_nonzero(numbers) - np.count_nonzero(new[..., column]))
+        return renumbered, lost
+
+    def difference(self, now: "Vocabulary") -> str:
+        """What became of the lists that `now` has otherwise, as in `moves: 954 kept, 2 new (ironwaltz, mudraid)`."""
+        told = []
+        for kind in {**self.names, **now.names}:
+            before, after = self.names.get(kind, ()), now.names.get(kind, ())
+            if before != after:
+                here, there = set(after), set(before)
+                new, gone = [name for name in after if name not in there], [name for name in before if name not in here]
+                parts = [f"{len(before) - len(gone)} kept"]
+                parts += [
+                    f"{len(names)} {what} ({_some(names)})" for what, names in (("new", new), ("gone", gone)) if names
+                ]
+                told.append(f"{kind}: {', '.join(parts)}")
+        return "; ".join(told)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready form: each list as one string, its names between blanks."""
+        return {
+            "names": {kind: " ".join(names) for kind, names in self.names.items()},
+            "columns": {field: list(kinds) for field, kinds in self.columns.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Vocabulary":
+        """The vocabulary `to_json` wrote; raises `InputError` naming what is malformed."""
+        _require(isinstance(data, Mapping) and set(data) == {"names", "columns"}, "not a map of names and columns")
+        names, columns = data["names"], data["columns"]
+        for part in (names, columns):
+            _require(
+                isinstance(part, Mapping) and len(part) <= _MOST_LISTS, f"not a map of at most {_MOST_LISTS} lists"
+            )
+            _require(
+                all(isinstance(key, str) and len(key) <= _LONGEST_NAME and key.isprintable() for key in part),
+                "a list has no name",
+            )
+        for field, kinds in columns.items():
+            known = isinstance(kinds, list) and all(
+                isinstance(kind, str) and (not kind or kind in names) for kind in kinds
+            )
+            _require(known, f"the columns of {field} are of no list it has")
+        return cls(
+            names={kind: _names(kind, text) for kind, text in names.items()},
+            columns={field: tuple(kinds) for field, kinds in columns.items()},
+        )
+
+
+def _names(kind: str, text: Any) -> tuple[str, ...]:
+    _require(isinstance(text, str) and text.isprintable(), f"{kind} is no text of names")
+    _require(text.count(" ") < _MOST_NAMES, f"{kind} has more than {_MOST_NAMES} names")
+    names = tuple(text.split(" ")) if text else ()
+    _require(all(0 < len(name) <= _LONGEST_NAME for name in names), f"{kind} has an empty or endless name")
+    _require(len(set(names)) == len(names), f"{kind} has a name twice")
+    return names
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise InputError(f"not a vocabulary: {problem}")
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN] + (["..."] if len(names) > _SHOWN else []))

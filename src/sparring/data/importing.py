@@ -1,0 +1,211 @@
+"""Matches that were played elsewhere into episode stores: in parallel, each once, every one accounted for.
+
+A match has a serial number of its own (`Replay.serial`), which its episodes carry into the store. So a run that was
+killed goes on where it was, and running it again adds nothing: what is in the store, or was rejected, is passed over.
+Matches are read in chunks by worker processes; a chunk comes back as whole files, which this process alone writes.
+"""
+
+import json
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from sparring.core import InputError, RunError, load_game
+from sparring.core.files import safe_name, write_file
+from sparring.core.replays import Filters, ImportReport, Rejected, Replay, Replayed, Replays
+from sparring.rollout.store import EpisodeStore, ShardSize, shard_bytes, shard_serials, shards, size_of, spec_of
+
+CHUNK = 128
+"""Matches that a worker reads at a time, and that a file holds at most."""
+REJECTED = "rejected.jsonl"
+REPORT = "report.json"
+
+
+@dataclass(frozen=True)
+class ImportPlan:
+    """What is read, and how."""
+
+    game: str
+    inputs: Sequence[Path]
+    output: Path
+    workers: int = 1
+    most: int | None = None
+    """Stop after so many matches."""
+    filters: Filters = field(default_factory=Filters)
+    options: Mapping[str, str] = field(default_factory=dict)
+    """The game's own."""
+
+
+def import_replays(
+    plan: ImportPlan,
+    *,
+    on_progress: Callable[[ImportReport], None] = lambda report: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> ImportReport:
+    """Reads all matches of `plan` into one store a format below `plan.output`; returns when done or `stopped`.
+
+    Beside the stores, rejected.jsonl says of each match that was not read why, and report.json counts everything.
+    """
+    game = load_game(plan.game)
+    if not isinstance(game, Replayed):
+        raise InputError(f"{plan.game} has no replays to read")
+    plan.output.mkdir(parents=True, exist_ok=True)
+    before = _Before(plan.output)
+    report = ImportReport(rejected=before.reasons)
+    with ExitStack() as open_stores:
+        writer = _Writer(plan.output, report, open_stores)
+        waiting: deque[Future[_Chunk]] = deque()
+        pool = open_stores.enter_context(_pool(plan.workers))
+        try:
+            found = game.find_replays(plan.inputs)
+            for chunk in _chunks(found, before, report, plan, writer):
+                waiting.append(pool.submit(_read, plan.game, chunk, plan.filters, dict(plan.options)))
+                if len(waiting) > 2 * max(1, plan.workers):
+                    writer.write(waiting.popleft().result())
+                    on_progress(report)
+                if stopped():
+                    break
+            while waiting:
+                writer.write(waiting.popleft().result())
+                on_progress(report)
+        except BrokenProcessPool as error:
+            raise RunError("a worker died while reading; run the same command again to go on") from error
+    report.share = 1.0
+    write_file(plan.output / REPORT, json.dumps(report.to_json(), indent=2).encode())
+    return report
+
+
+class _Before:
+    """What earlier runs have done: the serial numbers of matches in the stores and of rejected ones."""
+
+    def __init__(self, output: Path) -> None:
+        self.serials: set[int] = set()
+        self.reasons: Counter[str] = Counter()
+        for shard in (shard for folder in output.iterdir() if folder.is_dir() for shard in shards(folder)):
+            self.serials.update(shard_serials(shard).tolist())
+        path = output / REJECTED
+        for line in path.read_bytes().splitlines() if path.exists() else ():
+            try:
+                entry = json.loads(line)
+                serial, reason = int(entry["serial"]), str(entry["reason"])
+            except (ValueError, KeyError, TypeError):
+                continue  # a line that a killed run left half written: its match is read again
+            if serial not in self.serials:
+                self.serials.add(serial)
+                self.reasons[reason] += 1
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """What a worker made of a chunk."""
+
+    files: list[tuple[str, bytes, ShardSize]]
+    """Format, content and size of each shard."""
+    rejected: list[tuple[int, str, str, str]]
+    """Serial, id, reason, detail."""
+    odd: Counter[str]
+
+
+def _read(game: str, replays: Sequence[Replay], filters: Filters, options: Mapping[str, str]) -> _Chunk:
+    """Reads a chunk; runs in a worker."""
+    reader: Any = load_game(game)
+    reading = reader.read_replays(replays, filters, options)
+    ids = {replay.serial: replay.id for replay in replays}
+    return _Chunk(
+        files=[
+            (format, shard_bytes(episodes, about={"source": "replays"}), size_of(episodes))
+            for format, episodes in reading.episodes.items()
+        ],
+        rejected=[(serial, ids[serial], one.reason, one.detail) for serial, one in reading.rejected.items()],
+        odd=reading.odd,
+    )
+
+
+def _chunks(
+    found: Replays, before: _Before, report: ImportReport, plan: ImportPlan, writer: "_Writer"
+) -> Iterator[list[Replay]]:
+    """The matches that are new, in chunks."""
+    chunk: list[Replay] = []
+    seen: set[int] = set()
+    taken = 0
+    for one in found:
+        if plan.most is not None and taken >= plan.most:
+            break
+        report.found += 1
+        report.share = found.share
+        if isinstance(one, Rejected):
+            writer.reject([(0, "", one.reason, one.detail)])
+            continue
+        serial = one.serial
+        if serial in seen:
+            report.duplicates += 1
+            continue
+        seen.add(serial)
+        taken += 1
+        if serial in before.serials:
+            report.already += 1
+            continue
+        chunk.append(one)
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+class _Writer:
+    """Writes what workers have read: one store a format, and the rejected."""
+
+    def __init__(self, output: Path, report: ImportReport, open_stores: ExitStack) -> None:
+        self._output = output
+        self._report = report
+        self._open = open_stores
+        self._stores: dict[str, EpisodeStore] = {}
+
+    def write(self, chunk: _Chunk) -> None:
+        """Writes one chunk: its files first, so that what is noted as done is done."""
+        for format, content, size in chunk.files:
+            self._store(format, content).add(content, size)
+            self._report.accepted += size.matches
+            self._report.episodes += size.episodes
+            self._report.rows += size.rows
+            self._report.by_format[format] += size.matches
+        self.reject(chunk.rejected)
+        self._report.odd.update(chunk.odd)
+
+    def reject(self, rejected: Sequence[tuple[int, str, str, str]]) -> None:
+        """Notes matches that were not read."""
+        if not rejected:
+            return
+        with (self._output / REJECTED).open("ab") as file:
+            for serial, id, reason, detail in rejected:
+                self._report.rejected[reason] += 1
+                entry = {"serial": serial, "id": id, "reason": reason, "detail": detail}
+                file.write(json.dumps(entry).encode() + b"\n")
+
+    def _store(self, format: str, content: bytes) -> EpisodeStore:
+        if format not in self._stores:
+            spec = spec_of(content)
+            self._stores[format] = self._open.enter_context(EpisodeStore(self._output / safe_name(format), spec))
+        return self._stores[format]
+
+
+def _pool(workers: int) -> Executor:
+    """Processes that read; with 0 workers this process reads itself."""
+    return ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn")) if workers else _Here()
+
+
+class _Here(Executor):
+    """Does at once, in this process, what is submitted."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Calls `fn` now."""
+        done: Future[Any] = Future()
+        done.set_result(fn(*args, **kwargs))
+        return done

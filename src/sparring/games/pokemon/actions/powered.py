@@ -1,0 +1,82 @@
+"""Max moves and Z-moves: what a Pokémon's own move is called when dynamax or a crystal changes it, and the way back."""
+
+from functools import cache
+
+from sparring.games.pokemon.dex import Dex, load_dex
+from sparring.games.pokemon.formats import to_id
+
+_STATUS = "Status"
+
+
+def max_move(dex: Dex, move: str, species: str = "") -> str:
+    """The id of the max move that `move` becomes; a species in its G-Max forme has one of its own."""
+    own = dex.raw["moves"][move]
+    if own["category"] == _STATUS:
+        return "maxguard"
+    kind = own["type"]
+    if species.endswith("gmax"):
+        return _max_moves(dex.generation).get((species.removesuffix("gmax"), kind)) or max_move(dex, move)
+    return _max_moves(dex.generation).get(("", kind), "")
+
+
+def z_move(dex: Dex, move: str, item: str) -> str:
+    """What people call the Z-move that crystal `item` makes of move `move`."""
+    own, crystal = dex.raw["moves"][move], dex.raw["items"].get(item, {})
+    if own["category"] == _STATUS:
+        return f"Z-{own['name']}"
+    for other in dex.raw["moves"].values():
+        if other.get("isZ") == item and crystal.get("zMoveFrom", own["name"]) == own["name"]:
+            return str(other["name"])
+    return f"Z-{own['name']}"
+
+
+def shows_as(dex: Dex, move: str, shown: str) -> bool:
+    """Whether move `move` of a Pokémon's list may be the move that an order or a log calls `shown`, both as ids."""
+    if move == shown or (move.startswith("hiddenpower") and shown.startswith("hiddenpower")):
+        return True
+    moves = dex.raw["moves"]
+    own, other = moves.get(move), moves.get(shown)
+    if own is None:
+        return False
+    if other is None:
+        return shown in (f"z{move}", move.rstrip("0123456789"))
+    if other.get("isMax"):
+        return bool(
+            (shown == "maxguard") == (own["category"] == _STATUS) and shown in ("maxguard", *_of_type(dex, own))
+        )
+    if other.get("isZ"):
+        source = dex.raw["items"].get(other["isZ"], {}).get("zMoveFrom")
+        if source is not None:
+            return to_id(source) == move
+        return bool(own["category"] != _STATUS and own["type"] == other["type"])
+    return False
+
+
+def crystal_of(dex: Dex, shown: str) -> str:
+    """The id of the crystal that makes the Z-move which a log calls `shown`; "" if there is none."""
+    id = to_id(shown)
+    own = dex.raw["moves"].get(id) or dex.raw["moves"].get(id.removeprefix("z"), {})
+    if own.get("isZ"):
+        return str(own["isZ"])
+    items = dex.raw["items"].items()
+    return next((item for item, facts in items if "type" in own and facts.get("zMoveType") == own["type"]), "")
+
+
+def is_powered(dex: Dex, shown: str) -> bool:
+    """Whether `shown` is the id of a max move or a Z-move."""
+    move = dex.raw["moves"].get(shown, {})
+    return bool(move.get("isMax") or move.get("isZ"))
+
+
+def _of_type(dex: Dex, own: dict[str, object]) -> list[str]:
+    return [id for (_, kind), id in _max_moves(dex.generation).items() if kind == own["type"]]
+
+
+@cache
+def _max_moves(generation: int) -> dict[tuple[str, str], str]:
+    """Ids of max moves by (species id, type); species "" for those that all have."""
+    return {
+        (to_id(move["isMax"]) if isinstance(move["isMax"], str) else "", move["type"]): id
+        for id, move in load_dex(generation).raw["moves"].items()
+        if move.get("isMax") and id != "maxguard"
+    }

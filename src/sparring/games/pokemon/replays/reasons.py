@@ -1,0 +1,23 @@
+"""Why a battle cannot be read."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Codes of `Rejected.reason`."""
+
+    EMPTY = "empty"
+    NOT_A_LOG = "not a log"
+    TOO_LONG = "too long"
+    MALFORMED = "malformed line"
+    UNFINISHED = "unfinished"
+    GAME_TYPE = "game type"
+    GENERATION = "generation"
+    FORMAT = "unknown format"
+    TEAM_SIZE = "team size"
+    NO_DECISIONS = "no decisions"
+    FILTERED_FORMAT = "filtered: format"
+    FILTERED_RATING = "filtered: rating"
+    FILTERED_DATE = "filtered: date"
+    FILTERED_TURNS = "filtered: turns"
+    FILTERED_FORFEIT = "filtered: forfeit"

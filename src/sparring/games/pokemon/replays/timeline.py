@@ -1,0 +1,489 @@
+"""Where a spectator's log holds decisions, and what both sides did there, as far as it shows.
+
+Showdown writes an empty line (a `mark`) whenever choices have been made and it goes on. A player who chose before a
+mark had seen the lines before it and nothing else, so decisions are cut at marks: team preview, each turn, and every
+replacement inside a turn. Sides that choose at the same mark share a `Decision`; neither sees what the other chose.
+
+What was chosen is read from the lines that follow. Pokémon are followed by `Stint`, from coming in to leaving, so that
+neither a swap of places nor an illusion that ends later confuses whose move it was.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from sparring.core.replays import Rejected
+from sparring.games.pokemon.columns import SLOTS, TEAM
+from sparring.games.pokemon.replays.reasons import Reason
+from sparring.games.pokemon.tracking.sources import tags
+from sparring.games.pokemon.tracking.tables import Tables, effect_id
+
+SIDES = {"p1": 0, "p2": 1}
+
+
+class Kind(IntEnum):
+    """What a decision asks."""
+
+    PREVIEW = 0
+    TURN = 1
+    REPLACE = 2
+
+
+class Did(IntEnum):
+    """What a player is known to have chosen for a place."""
+
+    UNKNOWN = 0
+    """Nothing shows: a move or a switch."""
+    MOVE = 1
+    """A move; `Deed.move` says which, if that shows."""
+    SWITCH = 2
+    """A switch; `Deed.member` says to whom, if that shows."""
+    PASS = 3
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A Pokémon of a team."""
+
+    slot: int
+    """Its team slot: in the order of the preview, or as they came in where there is none."""
+    details: str
+    name: str = ""
+    brought: bool = False
+    """It has been on the field."""
+
+
+@dataclass(slots=True, eq=False)
+class Deed:
+    """What was chosen for one place at one decision, as far as the log shows."""
+
+    did: Did = Did.UNKNOWN
+    move: str = ""
+    """As the line names it; "" if only that it was a move shows."""
+    target: str = ""
+    """`p2a`; "" if the line names none."""
+    retargeted: bool = False
+    """The target shown need not be the one chosen."""
+    gimmick: str = ""
+    locked: bool = False
+    """It went on with an earlier move: there was nothing to choose."""
+    by: "Stint | None" = None
+    """Whom it was told."""
+    stint: "Stint | None" = None
+    """Who came in."""
+    member: Member | None = None
+    """Who was revived."""
+
+
+@dataclass(slots=True, eq=False)
+class Stint:
+    """One stay of a Pokémon on the field."""
+
+    member: Member
+    """Who it truly was, once the whole log has been read."""
+    line: int
+    """The line with which it came in."""
+    shown: Member
+    """Who it looked like."""
+    deed: Deed | None = None
+    """What it was told this turn."""
+    out: bool = False
+    """It fainted."""
+
+
+@dataclass(slots=True, eq=False)
+class Decision:
+    """A moment at which one side or both had to choose."""
+
+    kind: Kind
+    line: int
+    """Players had seen the lines before this one."""
+    deeds: list[list[Deed | None] | None]
+    """By side, None where it was not asked; by place, None where nobody stood."""
+    turn: int
+
+
+@dataclass(slots=True, eq=False)
+class Timeline:
+    """A whole battle: teams, decisions in order, how it ended."""
+
+    generation: int
+    places: int
+    teams: tuple[list[Member], list[Member]]
+    sizes: list[int]
+    """How many each side brought."""
+    names: list[str]
+    ratings: list[float]
+    decisions: list[Decision]
+    illusions: tuple[dict[int, list[str] | None], dict[int, list[str] | None]]
+    """By side: lines that its own illusions falsify, as it knew them; None for those that told it nothing."""
+    transforms: bool
+    """Somebody took the looks and moves of another."""
+    winner: int
+    """0 or 1, -1 for a tie."""
+    forfeited: bool
+    turns: int
+
+
+def read_timeline(lines: Sequence[list[str]], tables: Tables) -> Timeline:
+    """Reads a log whose `lines` are split at `|`; raises `Rejected` if it is no whole battle."""
+    return _Reader(lines, tables).read()
+
+
+@dataclass(slots=True, eq=False)
+class _Side:
+    members: list[Member] = field(default_factory=list)
+    by_name: dict[str, Member] = field(default_factory=dict)
+    at: list[Stint | None] = field(default_factory=lambda: [None] * SLOTS)
+    size: int = 0
+    name: str = ""
+    rating: float = float("nan")
+    drawn: bool = False
+    """Moves aimed at this side may have hit another place of it than was chosen, from now to the turn's end."""
+    illusions: dict[int, list[str] | None] = field(default_factory=dict)
+
+
+class _Reader:
+    """Reads one log, line by line."""
+
+    def __init__(self, lines: Sequence[list[str]], tables: Tables) -> None:
+        self.lines = lines
+        self.tables = tables
+        self.sides = (_Side(), _Side())
+        self.decisions: list[Decision] = []
+        self.transforms = False
+        self.generation = 0
+        self.places = 1
+        self.turn = 0
+        self.turns: Decision | None = None
+        """The decision of this turn, or of the team preview."""
+        self.replacing: Decision | None = None
+        """The decision that the last mark answered, if it was about replacements."""
+        self.mark = -1
+        self.turn_marks = 0
+        """Marks since the turn began: after the first, switches are the turn's own; later they replace."""
+        self.previewed = False
+        self.started = False
+        self.mover: Deed | None = None
+        """The deed that the last move carried out."""
+        self.winner: int | None = None
+        self.forfeited = False
+        self.at = 0
+
+    def read(self) -> Timeline:
+        handlers = _HANDLERS
+        for at, parts in enumerate(self.lines):
+            handler = handlers.get(parts[1]) if len(parts) > 1 else None
+            if handler is not None:
+                self.at = at
+                try:
+                    handler(self, parts)
+                except (LookupError, ValueError) as error:
+                    raise Rejected(Reason.MALFORMED, f"line {at + 1}: {'|'.join(parts)[:80]!r}") from error
+        if self.winner is None:
+            raise Rejected(Reason.UNFINISHED, "no winner is named")
+        if not self.started:
+            raise Rejected(Reason.UNFINISHED, "the battle never began")
+        self._drop_unanswered()
+        return Timeline(
+            generation=self.generation,
+            places=self.places,
+            teams=(self.sides[0].members, self.sides[1].members),
+            sizes=[side.size or len(side.members) for side in self.sides],
+            names=[side.name for side in self.sides],
+            ratings=[side.rating for side in self.sides],
+            decisions=self.decisions,
+            illusions=(self.sides[0].illusions, self.sides[1].illusions),
+            transforms=self.transforms,
+            winner=self.winner,
+            forfeited=self.forfeited,
+            turns=self.turn,
+        )
+
+    def _drop_unanswered(self) -> None:
+        """Leaves out a last decision to which the log shows no answer: the battle was given up."""
+        if self.decisions and self.turns is self.decisions[-1] and self.mark < self.turns.line:
+            self.decisions.pop()
+
+    # Before the battle.
+
+    def on_player(self, parts: list[str]) -> None:
+        side = self.sides[SIDES[parts[2]]]
+        if len(parts) > 3 and parts[3]:
+            side.name = parts[3]
+        if len(parts) > 5 and parts[5].strip().isdigit():
+            side.rating = float(parts[5])
+
+    def on_teamsize(self, parts: list[str]) -> None:
+        self.sides[SIDES[parts[2]]].size = int(parts[3])
+
+    def on_gametype(self, parts: list[str]) -> None:
+        if parts[2] not in ("singles", "doubles"):
+            raise Rejected(Reason.GAME_TYPE, f"{parts[2]}; singles and doubles can be read")
+        self.places = 2 if parts[2] == "doubles" else 1
+
+    def on_gen(self, parts: list[str]) -> None:
+        self.generation = int(parts[2])
+
+    def on_poke(self, parts: list[str]) -> None:
+        members = self.sides[SIDES[parts[2]]].members
+        if len(members) == TEAM:
+            raise Rejected(Reason.TEAM_SIZE, f"more than {TEAM} Pokémon in a team")
+        members.append(Member(len(members), parts[3]))
+
+    def on_teampreview(self, parts: list[str]) -> None:
+        for side in self.sides:
+            side.size = int(parts[2]) if len(parts) > 2 and parts[2].isdigit() else side.size
+        self.turns = self._decide(Kind.PREVIEW, self.at + 1, ([None] * SLOTS, [None] * SLOTS))
+
+    def on_start(self, parts: list[str]) -> None:
+        self.started = True
+
+    # Time.
+
+    def on_mark(self, parts: list[str]) -> None:
+        if len(parts) == 2 and not parts[1]:
+            self.mark = self.at
+            self.turn_marks += 1
+            self.replacing = None
+
+    def on_turn(self, parts: list[str]) -> None:
+        self.turn = int(parts[2])
+        self.turn_marks = 0
+        self.mover = None
+        deeds: list[list[Deed | None] | None] = []
+        for side in self.sides:
+            told: list[Deed | None] = []
+            side.drawn = any(stint is None or stint.out for stint in side.at[: self.places])
+            for stint in side.at:
+                deed = None if stint is None or stint.out else Deed(by=stint)
+                if stint is not None:
+                    stint.deed = deed
+                told.append(deed)
+            deeds.append(told)
+        self.turns = self._decide(Kind.TURN, self.at + 1, deeds)
+
+    def _decide(self, kind: Kind, line: int, deeds: "Sequence[list[Deed | None] | None]") -> Decision:
+        decision = Decision(kind, line, list(deeds), self.turn)
+        self.decisions.append(decision)
+        return decision
+
+    # Coming and going.
+
+    def on_switch(self, parts: list[str]) -> None:
+        side, place = self._where(parts[2])
+        stint = self._arrive(side, parts)
+        leaving, side.at[place] = side.at[place], stint
+        number = self.sides.index(side)
+        if not self.turn:
+            if self.turns is not None and self.turns.kind is Kind.PREVIEW:
+                leads = self.turns.deeds[number]
+                assert leads is not None
+                leads[place] = Deed(Did.SWITCH, stint=stint)
+        elif parts[1] == "switch":
+            deed = None if leaving is None else leaving.deed
+            if self.turn_marks == 1 and deed is not None and deed.did is Did.UNKNOWN:
+                deed.did, deed.stint = Did.SWITCH, stint
+                stint.deed = None
+            else:
+                self._replace(number, place, Deed(Did.SWITCH, stint=stint))
+
+    def _replace(self, number: int, place: int, deed: Deed) -> None:
+        """A replacement that was chosen before the last mark."""
+        if self.replacing is None:
+            self.replacing = self._decide(Kind.REPLACE, self.mark, (None, None))
+        deeds = self.replacing.deeds[number]
+        if deeds is None:
+            deeds = self.replacing.deeds[number] = [
+                Deed(Did.PASS) if stint is not None and stint.out else None for stint in self.sides[number].at
+            ]
+        deeds[place] = deed
+
+    def _arrive(self, side: _Side, parts: list[str]) -> Stint:
+        member = self._member(side, parts[2][5:], parts[3])
+        member.brought = True
+        return Stint(member, self.at, member)
+
+    def _member(self, side: _Side, name: str, details: str) -> Member:
+        """The team's Pokémon that goes by `name`; a new one if the preview did not show it."""
+        base, species = self.tables.base_species, self.tables.details(details)[0]
+        known = side.by_name.get(name)
+        if known is not None and base[self.tables.details(known.details)[0]] == base[species]:
+            return known
+        alike = [
+            member
+            for member in side.members
+            if not member.name and base[self.tables.details(member.details)[0]] == base[species]
+        ]
+        same_marks = [member for member in alike if _marks(member.details) == _marks(details)]
+        if alike:
+            found = (same_marks or alike)[0]
+        else:
+            if len(side.members) >= TEAM:
+                raise Rejected(Reason.TEAM_SIZE, f"line {self.at + 1}: a seventh Pokémon")
+            found = Member(len(side.members), details)
+            side.members.append(found)
+        found.name = name
+        side.by_name[name] = found
+        return found
+
+    def on_replace(self, parts: list[str]) -> None:
+        side, place = self._where(parts[2])
+        stint = side.at[place]
+        if stint is None:
+            return
+        member = self._member(side, parts[2][5:], parts[3])
+        member.brought = True
+        stint.member = member
+        entrance = self.lines[stint.line]
+        side.illusions[stint.line] = [*entrance[:2], f"{entrance[2][:5]}{member.name}", parts[3], *entrance[4:]]
+        side.illusions[self.at] = None
+
+    def on_faint(self, parts: list[str]) -> None:
+        side, place = self._where(parts[2])
+        stint = side.at[place]
+        if stint is not None:
+            stint.out = True
+            side.drawn = True
+
+    def on_swap(self, parts: list[str]) -> None:
+        side, _ = self._where(parts[2])
+        side.at.reverse()
+        side.drawn = True
+
+    # What was done.
+
+    def on_move(self, parts: list[str]) -> None:
+        deed = self._deed(parts[2])
+        name = parts[3]
+        if deed is None or deed.did is not Did.UNKNOWN:
+            return
+        source = tags(parts, 5)[0] if len(parts) > 5 else ""
+        if source == "lockedmove":
+            deed.locked = True
+        elif source and self.tables.move(effect_id(source)) != self.tables.move(name):
+            return  # called by another move or an ability
+        deed.did, deed.move = Did.MOVE, name
+        deed.target = parts[4][:3] if len(parts) > 4 and parts[4][2:3] in ("a", "b") else ""
+        deed.retargeted = "[spread]" in parts[-1] or name in _SMART
+        if deed.target and self.sides[SIDES[deed.target[:2]]].drawn:
+            deed.retargeted = True
+        self.mover = deed
+
+    def on_cant(self, parts: list[str]) -> None:
+        deed = self._deed(parts[2])
+        if deed is None or deed.did is not Did.UNKNOWN:
+            return
+        deed.did = Did.MOVE
+        deed.locked = parts[3] == "recharge"
+        if len(parts) > 4 and not parts[4].startswith("["):
+            deed.move = parts[4]
+
+    def _deed(self, ident: str) -> Deed | None:
+        side, place = self._where(ident)
+        stint = side.at[place]
+        return None if stint is None else stint.deed
+
+    def on_gimmick(self, parts: list[str]) -> None:
+        deed = self._deed(parts[2])
+        if deed is not None:
+            deed.gimmick = _GIMMICKS[parts[1]]
+
+    def on_effect(self, parts: list[str]) -> None:
+        """`-start`: Dynamax is a choice; Encore this turn changes what was chosen."""
+        effect = effect_id(parts[3])
+        if effect == "dynamax":
+            deed = self._deed(parts[2])
+            if deed is not None:
+                deed.gimmick = "dynamax"
+        elif effect == "encore":
+            deed = self._deed(parts[2])
+            if deed is not None and deed.did is Did.UNKNOWN:
+                deed.did = Did.MOVE
+
+    def on_turn_effect(self, parts: list[str]) -> None:
+        """`-singleturn`: Follow Me and the like draw moves to their user."""
+        if effect_id(parts[3]) in _DRAWING:
+            self.sides[SIDES[parts[2][:2]]].drawn = True
+
+    def on_activate(self, parts: list[str]) -> None:
+        """`-activate`: Pursuit catches a Pokémon on its way out; Storm Drain draws the move that is being made."""
+        effect = effect_id(parts[3]) if len(parts) > 3 else ""
+        if effect == "pursuit":
+            deed = self._deed(parts[2])
+            if deed is not None and deed.did is Did.UNKNOWN:
+                deed.did = Did.SWITCH
+        elif effect in _DRAWING:
+            self.sides[SIDES[parts[2][:2]]].drawn = True
+            if self.mover is not None:
+                self.mover.retargeted = True
+
+    def on_transform(self, parts: list[str]) -> None:
+        self.transforms = True
+
+    def on_heal(self, parts: list[str]) -> None:
+        """`|-heal|p1: Rex|50/100|[from] move: Revival Blessing`: the replacement that brings nobody in."""
+        if len(parts) > 4 and parts[2][2] == ":" and "Revival Blessing" in parts[4]:
+            number = SIDES[parts[2][:2]]
+            side = self.sides[number]
+            member = side.by_name[parts[2][4:]]
+            place = next((at for at, stint in enumerate(side.at) if stint is not None and stint.deed is not None), 0)
+            self._replace(number, place, Deed(Did.SWITCH, member=member))
+
+    def on_win(self, parts: list[str]) -> None:
+        names = [side.name for side in self.sides]
+        if parts[2] not in names:
+            raise Rejected(Reason.UNFINISHED, f"{parts[2]!r} won, who did not play")
+        self.winner = names.index(parts[2])
+
+    def on_tie(self, parts: list[str]) -> None:
+        self.winner = -1
+
+    def on_message(self, parts: list[str]) -> None:
+        if len(parts) > 2 and parts[2].endswith((" forfeited.", " lost due to inactivity.")):
+            self.forfeited = True
+
+    def _where(self, ident: str) -> tuple[_Side, int]:
+        return self.sides[SIDES[ident[:2]]], "ab".index(ident[2])
+
+
+def _marks(details: str) -> tuple[str, ...]:
+    """Level and gender of `Rex, L50, F, shiny`."""
+    return tuple(mark for mark in details.split(", ")[1:] if mark in ("M", "F") or mark.startswith("L"))
+
+
+_GIMMICKS = {"-terastallize": "terastallize", "-mega": "mega", "-burst": "mega", "-zpower": "zmove"}
+_DRAWING = frozenset(("followme", "ragepowder", "spotlight", "lightningrod", "stormdrain"))
+"""Effects that draw moves to another target than was chosen."""
+_SMART = frozenset(("Dragon Darts",))
+"""Moves that find another target if theirs cannot be hit."""
+
+_HANDLERS: dict[str, Callable[[_Reader, list[str]], None]] = {
+    "": _Reader.on_mark,
+    "player": _Reader.on_player,
+    "teamsize": _Reader.on_teamsize,
+    "gametype": _Reader.on_gametype,
+    "gen": _Reader.on_gen,
+    "poke": _Reader.on_poke,
+    "teampreview": _Reader.on_teampreview,
+    "start": _Reader.on_start,
+    "turn": _Reader.on_turn,
+    "switch": _Reader.on_switch,
+    "drag": _Reader.on_switch,
+    "replace": _Reader.on_replace,
+    "faint": _Reader.on_faint,
+    "swap": _Reader.on_swap,
+    "move": _Reader.on_move,
+    "cant": _Reader.on_cant,
+    **dict.fromkeys(_GIMMICKS, _Reader.on_gimmick),
+    "-start": _Reader.on_effect,
+    "-singleturn": _Reader.on_turn_effect,
+    "-activate": _Reader.on_activate,
+    "-transform": _Reader.on_transform,
+    "-heal": _Reader.on_heal,
+    "win": _Reader.on_win,
+    "tie": _Reader.on_tie,
+    "-message": _Reader.on_message,
+    "message": _Reader.on_message,
+}
+"""Handlers by kind of line; all other kinds say nothing of choices."""

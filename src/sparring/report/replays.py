@@ -1,0 +1,44 @@
+"""What reading replays looks like while it goes on, and what came of it."""
+
+from rich.table import Table
+
+from sparring.core.replays import ImportReport
+from sparring.report.progress import ProgressLine
+
+
+class ImportLine:
+    """The progress of reading replays."""
+
+    def __init__(self) -> None:
+        self._line = ProgressLine("reading", total=1.0)
+
+    def __enter__(self) -> "ImportLine":
+        self._line.__enter__()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._line.__exit__(*failure)
+
+    def show(self, report: ImportReport) -> None:
+        """How far it is."""
+        rejected = sum(report.rejected.values())
+        rate = self._line.per_second * report.accepted / max(report.share, 1e-9)
+        self._line.update(report.share, f"{report.accepted:,} read, {rejected:,} not  {rate:,.0f} a second")
+
+
+def import_table(report: ImportReport) -> Table:
+    """One line a thing that became of battles."""
+    table = Table("battles", "", title="replays", title_justify="left")
+    table.add_column(justify="right")
+    for format, count in sorted(report.by_format.items()):
+        table.add_row("read", format, f"{count:,}")
+    for what, count in (("read before", report.already), ("found twice", report.duplicates)):
+        if count:
+            table.add_row(what, "", f"{count:,}")
+    for reason, count in report.rejected.most_common():
+        table.add_row("not read", reason, f"{count:,}")
+    table.add_row("episodes", "", f"{report.episodes:,}")
+    table.add_row("decisions", "", f"{report.rows:,}")
+    for oddity, count in report.odd.most_common(8):
+        table.add_row("odd", oddity, f"{count:,}")
+    return table

@@ -1,0 +1,84 @@
+"""A row of the observation read by names."""
+
+import pytest
+
+from sparring.games.pokemon import BattleView
+from sparring.games.pokemon.battle_view import Effect, Move
+from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.tracker import Tracker
+
+DOUBLES = (
+    "|gametype|doubles",
+    "|teamsize|p1|4",
+    "|teamsize|p2|6",
+    "|start",
+    "|switch|p1a: Rex|Tyranitar, L50, M|100/100",
+    "|switch|p1b: Bob|Mew|100/100",
+    "|switch|p2a: Ann|Blissey, F|57/100 tox",
+    "|switch|p2b: Zed|Umbreon, M|100/100",
+    "|turn|1",
+)
+
+
+def view_of(*lines: str, generation: int = 9) -> BattleView:
+    tracker, rows = Tracker(generation, "p1"), ObservationRows(2)
+    tracker.lines(lines)
+    tracker.write(rows, 1)
+    return BattleView(rows.fields, 1)
+
+
+def test_teams_and_places() -> None:
+    view = view_of(
+        *DOUBLES, "|-boost|p1a: Rex|atk|2", "|-item|p2a: Ann|Leftovers", "|-enditem|p2b: Zed|Lum Berry|[eat]"
+    )
+    rex, ann, zed = view.own.active[0], view.foe.active[0], view.foe.team[1]
+    assert (rex.species, rex.types, rex.boosts["atk"], rex.boosts["spe"]) == ("tyranitar", ("rock", "dark"), 2, 0)
+    assert rex.pokemon is not None
+    assert (rex.pokemon.level, rex.pokemon.gender, rex.pokemon.item) == (50, "M", None)
+    assert ann.pokemon is not None
+    assert ann.pokemon.hp == pytest.approx(0.57)
+    assert (ann.pokemon.status, ann.pokemon.item) == ("tox", "leftovers")
+    assert ann.pokemon.base_stats["hp"] == 255
+    assert (zed.species, zed.ability, zed.item, zed.last_item) == ("umbreon", None, "", "lumberry")
+    assert [one.known for one in view.foe.team] == [True, True, False, False, False, False]
+    assert (view.own.size, view.own.remaining, len(view.own.active)) == (4, 4, 2)
+
+
+def test_moves_are_those_that_were_shown_with_what_is_left_of_them() -> None:
+    view = view_of(*DOUBLES, "|move|p2b: Zed|Toxic|p1a: Rex", "|move|p2b: Zed|Foul Play|p1a: Rex")
+    assert view.foe.team[1].moves == (Move("toxic", 15, 16, True, False), Move("foulplay", 23, 24, True, False))
+    assert view.foe.active[1].last_move == "foulplay"
+    assert view.foe.active[0].moves == ()
+
+
+def test_effects_of_pokemon_sides_and_field_with_their_turns() -> None:
+    view = view_of(
+        *DOUBLES,
+        "|-weather|RainDance",
+        "|-fieldstart|move: Electric Terrain|[of] p1a: Rex",
+        "|-fieldstart|move: Trick Room|[of] p1a: Rex",
+        "|-sidestart|p2: b|Spikes",
+        "|-sidestart|p2: b|Spikes",
+        "|-sidestart|p1: a|move: Tailwind",
+        "|-start|p2a: Ann|move: Taunt",
+        "|-start|p2a: Ann|stockpile2",
+        "|-terastallize|p1b: Bob|Water",
+        "|upkeep",
+        "|turn|2",
+    )
+    assert (view.field.weather, view.field.weather_turns) == ("rain", 4)
+    assert (view.field.terrain, view.field.terrain_turns) == ("electric_terrain", 4)
+    assert view.field.effects == {"trick_room": Effect(1, 4)}
+    assert (view.field.turn, view.field.generation, view.field.doubles) == (2, 9, True)
+    assert view.foe.effects == {"spikes": Effect(2, None)}
+    assert view.own.effects == {"tailwind": Effect(1, 3)}
+    assert view.foe.active[0].effects == {"taunt": Effect(1, 1), "stockpile": Effect(2, None)}
+    assert (view.own.used, view.own.active[1].types) == (frozenset({"tera"}), ("water",))
+
+
+def test_an_empty_place_and_a_battle_in_singles() -> None:
+    view = view_of("|gametype|singles", "|start", "|switch|p1a: Rex|Tyranitar|100/100", generation=3)
+    assert (len(view.own.active), view.own.active[0].present, view.foe.active[0].present) == (1, True, False)
+    assert view.foe.active[0].pokemon is None
+    assert view.foe.active[0].boosts["atk"] == 0
+    assert view.field.generation == 3
