@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sparring.cli.app import app, say, show
-from sparring.cli.options import AsJson
+from sparring.cli.options import PLAYER, AsJson, DeviceOption, Parallel, Seed, Threads
 
 replays = typer.Typer(
     name="replays",
@@ -73,3 +73,40 @@ def parse(
     else:
         show(import_table(report))
         say(f"episodes in {output}; why battles were not read: {output / 'rejected.jsonl'}")
+
+
+@replays.command(epilog="Example: sparring replays generate gen9ou battles.jsonl --model heuristic --matches 100")
+def generate(
+    format: Annotated[str, typer.Argument(help="Showdown format.")],
+    output: Annotated[Path, typer.Argument(help="File to write, a battle a line.")],
+    model: Annotated[str, typer.Option(help=PLAYER)] = "random",
+    opponent: Annotated[str | None, typer.Option(help="Likewise.  [default: the model itself]")] = None,
+    matches: Annotated[int, typer.Option(min=1, help="Battles to play.")] = 100,
+    parallel: Parallel = 16,
+    device: DeviceOption = "auto",
+    threads: Threads = 0,
+    seed: Seed = 0,
+) -> None:
+    """Play battles and write what spectators saw of them, with the truth beside it: to try `replays parse` on.
+
+    The truth is what each player was told and asked, and chose.
+    """
+    from sparring.league import Seating, Style
+    from sparring.league.recording import record_matches
+    from sparring.report.progress import ProgressLine
+
+    players = [model, opponent or model]
+    seating = Seating.of(*players, game="pokemon", settings={"format": format})
+    style = Style(device=device, threads=threads)
+    with ProgressLine("playing", total=matches) as line:
+        written = record_matches(
+            seating,
+            output,
+            matches=matches,
+            parallel=parallel,
+            seed=seed,
+            style=style,
+            pulse=lambda ended: line.update(ended, f"{ended:,} battles  {line.per_second:.1f} a second"),
+            say=say,
+        )
+    say(f"{output}: {written:,} battles of {format}")

@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from sparring.core.arena import Arena
 from sparring.core.episodes import Episodes
 
 _OWN_ID = re.compile(r"gen\d\w*-\d+(-\w+)?")
@@ -115,4 +116,13 @@ class Replayed(Protocol):
 
     def read_replays(self, replays: Sequence[Replay], filters: Filters, options: Mapping[str, str]) -> Reading:
         """Turns matches into episodes."""
+        ...
+
+
+@runtime_checkable
+class Recordable(Protocol):
+    """A game whose matches can be kept whole: as text, with the truth beside it."""
+
+    def record(self, arena: Arena, keep: Callable[[dict[str, Any]], None]) -> None:
+        """Hands every match of a fresh `arena` to `keep` when it has ended, JSON-ready."""
         ...

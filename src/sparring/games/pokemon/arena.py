@@ -36,6 +36,11 @@ EndListener = Callable[[int, tuple[str, str]], None]
 """Told of every match that ended: its number, and the protocol lines that each seat has not had yet."""
 
 log = logging.getLogger(__name__)
+ChoiceListener = Callable[[int, int, str], None]
+"""Told of every choice: match, seat, and what Showdown is told."""
+LogListener = Callable[[int, int, str], None]
+"""Told of every match that ended: its number, the seat that won or -1, and the log that spectators see."""
+
 SEATS = 2
 _SIDES = ("p1", "p2")
 
@@ -93,6 +98,8 @@ class PokemonArena:
         self._reported_lines = 0
         self._ask_listeners: list[AskListener] = []
         self._end_listeners: list[EndListener] = []
+        self._choice_listeners: list[ChoiceListener] = []
+        self._log_listeners: list[LogListener] = []
         for slot in range(matches):
             self._seats.append(self._new_seats(slot))
             self._start(slot)
@@ -136,6 +143,8 @@ class PokemonArena:
                     self._save_replay(event, self._names[slot])
                     for told_of_end in self._end_listeners:
                         told_of_end(slot, event.lines)
+                    for told_of_log in self._log_listeners:
+                        told_of_log(slot, event.winner, with_names(event.log, self._names[slot]))
                     ended.append((slot, event.winner, False))
                     self._start(slot)
                 elif type(event) is Failed:
@@ -172,7 +181,10 @@ class PokemonArena:
         for slot, side, action in zip(match.tolist(), seat.tolist(), actions.tolist(), strict=True):
             chooser = seats[slot][side]
             chooser.waits = False
-            choose(battles[slot], side, choice(chooser.tracker.offer, action))
+            text = choice(chooser.tracker.offer, action)
+            choose(battles[slot], side, text)
+            for told in self._choice_listeners:
+                told(slot, side, text)
         self._simulator.flush()
 
     def gather(self, rows: int, seconds: float) -> None:
@@ -191,6 +203,16 @@ class PokemonArena:
             self._end_listeners.append(ended)
             for battle in self._slot:
                 self._simulator.tell_end(battle)
+
+    def record(self, asked: AskListener, chosen: ChoiceListener, logged: LogListener) -> None:
+        """Calls these from now on, for whoever keeps battles whole; before the first `wait`."""
+        self._ask_listeners.append(asked)
+        self._choice_listeners.append(chosen)
+        self._log_listeners.append(logged)
+        for slot in range(self._matches):  # those were begun without a log
+            self._simulator.drop(self._battle[slot])
+            self._start(slot)
+        self._simulator.flush()
 
     def tracker(self, match: int, seat: int) -> Tracker:
         """What a seat knows and is offered: for players that see more than their rows, to read and not to write."""
@@ -233,7 +255,7 @@ class PokemonArena:
             format=self._format.id,
             seed=int(self._rng.integers(2**64, dtype=np.uint64)),
             teams=self._teams.draw(self._rng),
-            log=bool(self._settings.replays) and battle % self._settings.replay_every == 0,
+            log=bool(self._log_listeners) or self._keeps_replay(battle),
             tell_end=bool(self._end_listeners),
             open_sheets=self._settings.open_team_sheets,
         )
@@ -286,8 +308,11 @@ class PokemonArena:
         reward = self._shaping.settle(match, outcome, failed)
         return Results(match=match, outcome=outcome, reward=reward, failed=failed)
 
+    def _keeps_replay(self, battle: int) -> bool:
+        return bool(self._settings.replays) and battle % self._settings.replay_every == 0
+
     def _save_replay(self, event: Ended, names: Sequence[str]) -> None:
-        if event.log:
+        if event.log and self._keeps_replay(event.battle):
             name = f"{self._format.id}-{event.battle:07d}"
             save_replay(Path(self._settings.replays), name, with_names(event.log, names))
 

@@ -93,6 +93,12 @@ class PokemonGame:
 
         return read_replays(replays, filters, options)
 
+    def record(self, arena: "PokemonArena", keep: Callable[[dict[str, Any]], None]) -> None:
+        """See `sparring.core.replays.Recordable`."""
+        from sparring.games.pokemon.replays.generate import BattleRecorder
+
+        BattleRecorder(arena, keep)
+
     def model(self, spec: GameSpec) -> None:
         """Showdown offers no batched forward model."""
         return None

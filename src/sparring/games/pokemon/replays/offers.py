@@ -197,7 +197,7 @@ def _trapped(rows: Mapping[str, Array], place: int, tables: _Tables) -> NDArray[
     if dex.generation >= 6:
         held &= ~(types == dex.types["ghost"]).any(axis=1)
     shed_shell = dex.items["shedshell"]
-    free: NDArray[np.bool_] = np.logical_and(_held(rows, place) == shed_shell, shed_shell > 0)
+    free: NDArray[np.bool_] = np.asarray((_held(rows, place) == shed_shell) & (shed_shell > 0))
     return held & ~free
 
 
