@@ -221,7 +221,7 @@ def test_episodes_of_another_vocabulary_are_renumbered_and_what_is_gone_is_unkno
         f"10 gone (metronomaa, metronomab, metronomac, ...); items: {len(now.names['items'])} kept, 1 gone (airmail))",
         f"{tmp_path}: {2 * np.count_nonzero(gone == 0):,} numbers of names that are gone have become 0, unknown",
     ]
-    with pytest.raises(InputError, match="of another vocabulary"):
+    with pytest.raises(InputError, match="with another vocabulary, not of pokemon"):
         EpisodeStore(tmp_path, episodes.spec)
 
 
