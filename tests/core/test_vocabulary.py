@@ -66,8 +66,8 @@ def test_a_vocabulary_is_part_of_the_spec_and_of_its_json():
         ({"names": {"a": "x y x"}, "columns": {}}, "a has a name twice"),
         ({"names": {"a": ["x", "y"]}, "columns": {}}, "a is no text of names"),
         ({"names": {"a": 7}, "columns": {}}, "a is no text of names"),
-        ({"names": {"a": "x  y"}, "columns": {}}, "a has an empty or endless name"),
-        ({"names": {"a": "x" * 201}, "columns": {}}, "a has an empty or endless name"),
+        ({"names": {"a": "x  y"}, "columns": {}}, "a has a name that is empty"),
+        ({"names": {"a": "x" * 201}, "columns": {}}, "a has a name that is empty, longer than 200 letters"),
         ({"names": {"a": "x\x1b[2Jy"}, "columns": {}}, "a is no text of names"),
         ({"names": {"a\n": "x"}, "columns": {}}, "a list has no name"),
         ({"names": {7: "x"}, "columns": {}}, "a list has no name"),
@@ -82,6 +82,12 @@ def test_a_malformed_vocabulary_is_one_clear_line(data, problem):
         GameSpec.from_json(SPEC.to_json() | {"vocabulary": data})
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("names", [("a", "b c"), ("a", ""), ("a", "a")])
+def test_names_that_could_not_be_read_again_make_no_vocabulary(names):
+    with pytest.raises(InputError, match="not a vocabulary: things has a name"):
+        Vocabulary({"things": names}, {})
 
 
 @pytest.mark.parametrize("game", ["hex", "a game of nobody"])

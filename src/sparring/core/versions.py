@@ -5,6 +5,7 @@ Only games that number named things (`Named`) have versions; of all others, ever
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from sparring.core.errors import InputError
@@ -46,6 +47,7 @@ def present_spec(spec: GameSpec) -> GameSpec:
     return game.spec(convert(lasting_settings(spec), game.settings, where=f"{spec.game} settings"))
 
 
+@lru_cache(maxsize=64)  # looking for an installed package takes longer than reading a checkpoint
 def _named(game: str) -> Named | None:
     with suppress(InputError):
         found = load_game(game)

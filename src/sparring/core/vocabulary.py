@@ -32,6 +32,16 @@ class Vocabulary:
     columns: Mapping[str, tuple[str, ...]]
     """By field of the observation: the kind of each number along its last axis, "" for one that names nothing."""
 
+    def __post_init__(self) -> None:
+        """Refuses names that could not be told apart when they are read again."""
+        for kind, names in self.names.items():
+            lengths = set(map(len, names))
+            plain = not lengths or (min(lengths) > 0 and max(lengths) <= _LONGEST_NAME and " " not in "".join(names))
+            _require(
+                plain, f"{kind} has a name that is empty, longer than {_LONGEST_NAME} letters or has a blank in it"
+            )
+            _require(len(set(names)) == len(names), f"{kind} has a name twice")
+
     @cached_property
     def digest(self) -> str:
         """The same for the same vocabulary, and for no other."""
@@ -47,6 +57,7 @@ class Vocabulary:
 
         Raises `InputError` if the fields do not hold numbers of this vocabulary.
         """
+        changed = {kind: self.table(kind, now) for kind, names in self.names.items() if names != now.names.get(kind)}
         renumbered, lost = dict(observation), 0
         for field, kinds in self.columns.items():
             old = observation.get(field)
@@ -54,8 +65,8 @@ class Vocabulary:
                 raise InputError(f"{field}: not the {len(kinds)} columns of numbers that its vocabulary names")
             renumbered[field] = new = old.copy()
             for column, kind in enumerate(kinds):
-                if kind and self.names.get(kind) != now.names.get(kind):
-                    table, numbers = self.table(kind, now), old[..., column]
+                if kind in changed:
+                    table, numbers = changed[kind], old[..., column]
                     if numbers.size and (numbers.min() < 0 or numbers.max() >= len(table)):
                         raise InputError(f"{field}: numbers of {kind} outside 0..{len(table) - 1}, its vocabulary's")
                     new[..., column] = table[numbers]
@@ -69,12 +80,10 @@ class Vocabulary:
             before, after = self.names.get(kind, ()), now.names.get(kind, ())
             if before != after:
                 here, there = set(after), set(before)
-                new, gone = [name for name in after if name not in there], [name for name in before if name not in here]
-                parts = [f"{len(before) - len(gone)} kept"]
-                parts += [
-                    f"{len(names)} {what} ({_some(names)})" for what, names in (("new", new), ("gone", gone)) if names
-                ]
-                told.append(f"{kind}: {', '.join(parts)}")
+                new = [name for name in after if name not in there]
+                gone = [name for name in before if name not in here]
+                kept = f"{kind}: {len(before) - len(gone)} kept"
+                told.append(kept + _some(new, "new") + _some(gone, "gone"))
         return "; ".join(told)
 
     def to_json(self) -> dict[str, Any]:
@@ -90,31 +99,24 @@ class Vocabulary:
         _require(isinstance(data, Mapping) and set(data) == {"names", "columns"}, "not a map of names and columns")
         names, columns = data["names"], data["columns"]
         for part in (names, columns):
-            _require(
-                isinstance(part, Mapping) and len(part) <= _MOST_LISTS, f"not a map of at most {_MOST_LISTS} lists"
-            )
-            _require(
-                all(isinstance(key, str) and len(key) <= _LONGEST_NAME and key.isprintable() for key in part),
-                "a list has no name",
-            )
-        for field, kinds in columns.items():
-            known = isinstance(kinds, list) and all(
-                isinstance(kind, str) and (not kind or kind in names) for kind in kinds
-            )
+            few = isinstance(part, Mapping) and len(part) <= _MOST_LISTS
+            _require(few, f"not a map of at most {_MOST_LISTS} lists")
+            named = all(isinstance(key, str) and len(key) <= _LONGEST_NAME and key.isprintable() for key in part)
+            _require(named, "a list has no name")
+        kinds = {"", *names}
+        for field, listed in columns.items():
+            known = isinstance(listed, list) and all(isinstance(kind, str) and kind in kinds for kind in listed)
             _require(known, f"the columns of {field} are of no list it has")
         return cls(
             names={kind: _names(kind, text) for kind, text in names.items()},
-            columns={field: tuple(kinds) for field, kinds in columns.items()},
+            columns={field: tuple(listed) for field, listed in columns.items()},
         )
 
 
 def _names(kind: str, text: Any) -> tuple[str, ...]:
     _require(isinstance(text, str) and text.isprintable(), f"{kind} is no text of names")
     _require(text.count(" ") < _MOST_NAMES, f"{kind} has more than {_MOST_NAMES} names")
-    names = tuple(text.split(" ")) if text else ()
-    _require(all(0 < len(name) <= _LONGEST_NAME for name in names), f"{kind} has an empty or endless name")
-    _require(len(set(names)) == len(names), f"{kind} has a name twice")
-    return names
+    return tuple(text.split(" ")) if text else ()
 
 
 def _require(condition: bool, problem: str) -> None:
@@ -122,5 +124,7 @@ def _require(condition: bool, problem: str) -> None:
         raise InputError(f"not a vocabulary: {problem}")
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:_SHOWN] + (["..."] if len(names) > _SHOWN else []))
+def _some(names: list[str], what: str) -> str:
+    """`, 4 new (a, b, c, ...)`, or nothing if there are none."""
+    shown = ", ".join(names[:_SHOWN] + (["..."] if len(names) > _SHOWN else []))
+    return f", {len(names)} {what} ({shown})" if names else ""

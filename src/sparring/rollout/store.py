@@ -94,9 +94,9 @@ class EpisodeStore:
             for info in infos:
                 if info.spec != spec:
                     was, now = dict(info.spec.settings), dict(spec.settings)
-                    other = "" if info.spec.vocabulary == spec.vocabulary else ", and of another vocabulary"
+                    other = "" if info.spec.vocabulary == spec.vocabulary else " with another vocabulary"
                     raise InputError(
-                        f"{path} holds episodes of {info.spec.game} {was}, not of {spec.game} {now}{other}"
+                        f"{path} holds episodes of {info.spec.game} {was}{other}, not of {spec.game} {now}"
                     )
         except OSError as error:
             self.close()

@@ -18,6 +18,8 @@ from sparring.core.cache import cache_folder
 from sparring.core.distribution import masked_log_softmax
 from sparring.core.versions import present_spec
 from sparring.games.pokemon import GAME, PokemonArena, PokemonNetwork, PokemonSettings
+from sparring.games.pokemon.columns import ActiveId, PokemonId
+from sparring.games.pokemon.observation import ID_FIELDS
 from sparring.games.pokemon.setup import installation
 from sparring.games.pokemon.vocabulary import first_vocabulary
 from sparring.league import Seating
@@ -103,6 +105,24 @@ def test_every_generation_has_the_same_vocabulary_and_the_first_is_that_of_its_s
     assert specs[0].vocabulary == specs[1].vocabulary == specs[2].vocabulary == GAME.vocabulary()
     if specs[0].settings["showdown"] == "0.11.11":
         assert specs[0].vocabulary == first_vocabulary()
+
+
+def test_every_column_of_ids_numbers_names_or_is_known_not_to() -> None:
+    columns = GAME.spec(PokemonSettings()).vocabulary.columns
+    assert set(columns) == set(ID_FIELDS)
+    for field, kinds in columns.items():
+        assert len(kinds) == ID_FIELDS[field][-1]
+    plain = [column.name for column, kind in zip(PokemonId, columns["pokemon_ids"], strict=True) if not kind]
+    plain += [column.name for column, kind in zip(ActiveId, columns["active_ids"], strict=True) if not kind]
+    assert plain == ["STATUS", "POKEMON"]
+
+
+def test_episodes_of_before_count_as_made_with_the_first_vocabulary(tmp_path: Path) -> None:
+    before = replace(played(), spec=replace(played().spec, vocabulary=None))
+    with EpisodeStore(tmp_path, before.spec) as store:
+        shard = store.append(before)
+    assert b"metronome" not in shard.read_bytes()
+    assert read_shard(shard).spec.vocabulary == first_vocabulary()
 
 
 @pytest.mark.parametrize("name", ["pokemon-gen1", "pokemon-doubles"])
@@ -201,7 +221,7 @@ def test_episodes_of_another_vocabulary_are_renumbered_and_what_is_gone_is_unkno
         f"10 gone (metronomaa, metronomab, metronomac, ...); items: {len(now.names['items'])} kept, 1 gone (airmail))",
         f"{tmp_path}: {2 * np.count_nonzero(gone == 0):,} numbers of names that are gone have become 0, unknown",
     ]
-    with pytest.raises(InputError, match="of another vocabulary"):
+    with pytest.raises(InputError, match="with another vocabulary, not of pokemon"):
         EpisodeStore(tmp_path, episodes.spec)
 
 
