@@ -1,0 +1,217 @@
+"""Compares what is parsed from a spectator's log with what the player really saw and chose.
+
+Team slots and places in a list of moves may be others: a log tells them in the order in which they show. What a log
+cannot tell (docs/replays.md names it) is left out of the comparison, each where it cannot.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sparring.core import Array, RandomPlayer, load_game
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.actions import ActionSpace, action_space
+from sparring.games.pokemon.arena import PokemonArena
+from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
+from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.replays.generate import BattleRecorder
+from sparring.games.pokemon.replays.parse import SideOfBattle, parse_battle
+from sparring.games.pokemon.replays.timeline import Timeline
+from sparring.games.pokemon.settings import PokemonSettings
+from sparring.games.pokemon.tracker import Tracker
+from sparring.rollout import Collector, taking_turns
+
+_NEVER_SHOWN = {
+    "pokemon": [
+        c.POKEMON_HP,
+        c.POKEMON_MAX_HP,
+        *range(c.POKEMON_STAT_ATK, c.POKEMON_STAT_SPE + 1),
+        c.POKEMON_MOVES_KNOWN,
+    ],
+    "active": [c.ACTIVE_TRAPPED, c.ACTIVE_MAYBE_TRAPPED, c.ACTIVE_CAN_MEGA, c.ACTIVE_CAN_Z, c.ACTIVE_CAN_DYNAMAX],
+    "side": [c.SIDE_REFLECT_TURNS, c.SIDE_LIGHT_SCREEN_TURNS, c.SIDE_AURORA_VEIL_TURNS],
+}
+"""Columns of the own side that a log does not determine."""
+_MOVE_FORBIDDEN = c.MOVE_DISABLED
+
+
+def played(format: str, player: str, battles: int, seed: int) -> list[dict[str, Any]]:
+    """Battles of `player` against itself, with the truth."""
+    found: list[dict[str, Any]] = []
+    settings = PokemonSettings(format=format)
+    arena = PokemonArena(settings, matches=min(8, battles), seed=seed)
+    try:
+        BattleRecorder(arena, found.append)
+        make = load_game("pokemon").players.get(player)
+        players = [RandomPlayer(seed + at) if make is None else make(settings, seed + at) for at in range(2)]
+        Collector(arena, {"one": players[0], "two": players[1]}, taking_turns(range(2), 2)).play(battles)
+    finally:
+        arena.close()
+    return found[:battles]
+
+
+class Comparison:
+    """Adds up how parsed battles of one format differ from the truth."""
+
+    def __init__(self, format: str) -> None:
+        self.format = find_format(format)
+        self.space: ActionSpace = action_space(self.format)
+        self.decisions = 0
+        self.exact = 0
+        self.unbroken = 0
+        """Decisions that an illusion which never ended makes look like another's."""
+        self.missing: list[str] = []
+        """Choices that are not among those parsed."""
+        self.differences: Counter[str] = Counter()
+
+    def add(self, battle: Mapping[str, Any]) -> None:
+        """Parses the log of `battle` and compares both sides."""
+        parsed = parse_battle(battle["log"], self.format)
+        assert parsed.timeline.winner == battle["winner"]
+        for number, side in enumerate(parsed.sides):
+            self._compare(battle["sides"][number], parsed.timeline, side, number)
+
+    def _compare(self, truth: list[dict[str, Any]], timeline: Timeline, side: SideOfBattle, number: int) -> None:
+        assert len(side.turn) == len(truth)
+        live = Tracker(self.format.tables, f"p{number + 1}")
+        memory = ObservationRows(len(truth))
+        for row, told in enumerate(truth):
+            live.lines(told["lines"].split("\n"))
+            live.request(told["request"])
+            live.write(memory, row)
+        names = [member.name for member in timeline.teams[number]]
+        names += [""] * (TEAM - len(names))
+        illusion = live.tables.dex.abilities["illusion"]
+        species = memory.fields["pokemon_ids"][-1, :TEAM, c.POKEMON_ID_SPECIES]
+        disguises = illusion and (live.tables.dex.species_abilities[species] == illusion).any()
+        for row, told in enumerate(truth):
+            self.decisions += 1
+            self.exact += int(side.consistent[row].sum() == 1)
+            assert (side.consistent[row] <= side.legal[row]).all()
+            fits = self._has(told, side, row, names)
+            if disguises and not fits:
+                self.unbroken += 1
+            elif not fits:
+                self.missing.append(f"turn {timeline.decisions[side.turn[row]].turn}: {told['choice']}")
+        if not disguises:
+            self._compare_rows(side.observation, memory.fields, names, live)
+
+    def _has(self, told: Mapping[str, Any], side: SideOfBattle, row: int, names: list[str]) -> bool:
+        """Whether the true choice is among those that were parsed."""
+        request, choice = told["request"], told["choice"]
+        if choice.startswith("team "):
+            picked = [int(digit) - 1 for digit in choice[5:]]
+            action = self.space.preview_action(picked, len(request["side"]["pokemon"]))
+            return action is not None and bool(side.consistent[row, action])
+        orders = [_order(request, place, part) for place, part in enumerate(choice.split(", "))]
+        ids = load_ids(self.format.tables)
+        moves = [[ids[move] for move in listed] for listed in side.observation["active_move_ids"][row, :SLOTS].tolist()]
+        return any(
+            all(
+                self._means(order, told_order, place, moves[place], names)
+                for place, (order, told_order) in enumerate(zip(self.space.orders_of(int(action)), orders, strict=True))
+            )
+            for action in np.flatnonzero(side.consistent[row, : self.space.joint])
+        )
+
+    def _means(self, order: int, told: tuple[str, ...], place: int, moves: list[str], names: list[str]) -> bool:
+        """Whether order number `order` is what was told, by names; a move or Pokémon without one may be any."""
+        orders = self.space.orders
+        move, slot, gimmick = int(orders.move[order]), int(orders.switch[order]), int(orders.gimmick[order])
+        if told[0] == "switch":
+            return slot >= 0 and names[slot] in (told[1], "")
+        if told[0] == "pass" or move < 0:
+            return told[0] == "pass" and move < 0 and slot < 0
+        _, name, target, used = told
+        if name == "":  # the only thing it could do
+            return True
+        if (self.space.gimmicks[gimmick - 1] if gimmick else "") != used:
+            return False
+        listed = moves[move]
+        same = listed in ("", name) or (listed.startswith("hiddenpower") and name.startswith("hiddenpower"))
+        if not same or not listed or self.space.active == 1 or not target:
+            return same
+        aimed = int(target)
+        return int(orders.target[order]) == (aimed if aimed > 0 else 0 if aimed == -1 - place else 3)
+
+    def _compare_rows(
+        self, parsed: Mapping[str, Array], live: Mapping[str, Array], names: list[str], tracker: Tracker
+    ) -> None:
+        """Every number of every row, own slots and moves matched by name."""
+        slots = [tracker.names.index(name) if name and name in tracker.names[:TEAM] else -1 for name in names]
+        known = [slot for slot in range(TEAM) if slots[slot] >= 0]
+        there = [slots[slot] for slot in known]
+        for name in ("field", "side", "active", "active_ids", "pokemon", "pokemon_ids"):
+            mine, theirs = parsed[name].astype(np.float32), live[name].astype(np.float32)
+            if name in ("pokemon", "pokemon_ids"):
+                mine = np.concatenate([mine[:, known], mine[:, TEAM:]], axis=1)
+                theirs = np.concatenate([theirs[:, there], theirs[:, TEAM:]], axis=1)
+            own = slice(len(known)) if name.startswith("pokemon") else slice(1) if name == "side" else slice(SLOTS)
+            different = np.abs(mine - theirs) > 1e-6
+            if name in _NEVER_SHOWN:
+                different[:, own, _NEVER_SHOWN[name]] = False
+            if name == "pokemon_ids":
+                _excuse_unknown_sets(different, parsed["pokemon"][:, known], parsed["pokemon_ids"][:, known])
+            if name == "pokemon":
+                for column in (c.POKEMON_ITEM_KNOWN, c.POKEMON_ITEM_HELD, c.POKEMON_ABILITY_KNOWN):
+                    different[:, own, column] &= mine[:, own, column] > 0
+            if name == "active_ids":
+                different[:, own, c.ACTIVE_ID_POKEMON] = False  # compared by the rows themselves
+                different[:, own, c.ACTIVE_ID_ABILITY] &= mine[:, own, c.ACTIVE_ID_ABILITY] > 0
+            if name == "field":
+                different[:, [c.FIELD_WEATHER_TURNS, c.FIELD_TERRAIN_TURNS]] = False
+            for at in np.argwhere(different):
+                self.differences[f"{name} {'foe ' if at[-2] >= own.stop and at.size > 2 else ''}column {at[-1]}"] += 1
+        self._compare_moves(parsed, live, known, there, tracker)
+
+    def _compare_moves(
+        self,
+        parsed: Mapping[str, Array],
+        live: Mapping[str, Array],
+        known: list[int],
+        there: list[int],
+        tracker: Tracker,
+    ) -> None:
+        """Lists of moves: foes' as they are, own ones by the number of the move."""
+        foes = parsed["move_ids"][:, TEAM:] != live["move_ids"][:, TEAM:]
+        self.differences["foe moves"] += int(foes.sum())
+        hidden_powers = list(tracker.tables.hidden_powers)
+        for slot, other in zip(known, there, strict=True):
+            mine, theirs = parsed["move_ids"][:, slot], live["move_ids"][:, other]
+            shown = (mine > 0) & ~np.isin(mine, hidden_powers)
+            found = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
+            self.differences["own moves"] += int((shown & ~found).sum())
+
+
+def _excuse_unknown_sets(different: Array, columns: Array, ids: Array) -> None:
+    """An own item, ability or tera type that never shows is no difference."""
+    count = columns.shape[1]
+    different[:, :count, c.POKEMON_ID_ITEM] &= columns[..., c.POKEMON_ITEM_KNOWN] > 0
+    different[:, :count, c.POKEMON_ID_ABILITY] &= columns[..., c.POKEMON_ABILITY_KNOWN] > 0
+    different[:, :count, c.POKEMON_ID_TERA_TYPE] &= ids[..., c.POKEMON_ID_TERA_TYPE] > 0
+
+
+def load_ids(tables: str) -> tuple[str, ...]:
+    """The ids of moves by number."""
+    return Tracker(tables, "p1").tables.dex.moves.ids
+
+
+def _order(request: Mapping[str, Any], place: int, text: str) -> tuple[str, ...]:
+    """One place's part of a choice: ("switch", name), ("pass",) or ("move", id, target, gimmick)."""
+    words = text.split()
+    if words[0] == "switch":
+        return "switch", request["side"]["pokemon"][int(words[1]) - 1]["ident"][4:]
+    if words[0] == "pass":
+        return ("pass",)
+    active = request["active"][place]
+    move = active["moves"][int(words[1]) - 1]
+    locked = len(active["moves"]) == 1 and "pp" not in move
+    target = next((word for word in words[2:] if word.lstrip("+-").isdigit()), "")
+    gimmick = next((word for word in words[2:] if not word.lstrip("+-").isdigit()), "")
+    return "move", "" if locked else move["id"], target, {"ultra": "mega", "megax": "mega"}.get(gimmick, gimmick)
+
+
+assert MOVES == 4
