@@ -38,7 +38,7 @@ _SIDES = ("p1", "p2")
 
 def pokemon_spec(settings: PokemonSettings) -> GameSpec:
     """What rows look like under `settings`; raises `InputError` for a format that is not there."""
-    format = find_format(settings.format)
+    format = find_format(settings.format, settings.showdown)
     return GameSpec(
         game="pokemon",
         settings={"format": format.id, "observation": settings.observation, "showdown": settings.showdown},
@@ -55,13 +55,13 @@ class PokemonArena:
         self._spec = pokemon_spec(settings)
         self._settings = settings
         self._matches = matches
-        self._format: Format = find_format(settings.format)
+        self._format: Format = find_format(settings.format, settings.showdown)
         if settings.open_team_sheets and not self._format.open_team_sheets:
             raise InputError(f"open_team_sheets: {self._format.id} has no open team sheets")
         self._actions: ActionSpace = action_space(self._format)
         self._rng = np.random.default_rng(seed)
         self._teams = team_source(self._format, settings.team_set)
-        self._simulator = Simulator(processes=settings.simulators)
+        self._simulator = Simulator(processes=settings.simulators, showdown=settings.showdown)
         self._rows = ObservationRows(matches * SEATS)
         self._estimate = DamageEstimate(self._format) if settings.observation == "full" else None
         self._damage = {name: field.zeros(matches * SEATS) for name, field in DAMAGE_FIELDS.items()}
@@ -193,8 +193,8 @@ class PokemonArena:
         return rows < self._least and self._simulator.owes and time.monotonic() < deadline
 
     def _new_seats(self, slot: int) -> tuple["_Seat", "_Seat"]:
-        generation, legal = self._format.generation, self._legal[slot]
-        return _Seat(slot, 0, generation, legal[0]), _Seat(slot, 1, generation, legal[1])
+        format, legal = self._format, self._legal[slot]
+        return _Seat(slot, 0, format, legal[0]), _Seat(slot, 1, format, legal[1])
 
     def _start(self, slot: int) -> None:
         """Starts the next match of a slot."""
@@ -280,11 +280,11 @@ class _Seat:
 
     __slots__ = ("legal", "match", "request", "rows", "side", "tracker", "waits")
 
-    def __init__(self, match: int, side: int, generation: int, legal: NDArray[np.bool_]) -> None:
+    def __init__(self, match: int, side: int, format: Format, legal: NDArray[np.bool_]) -> None:
         self.match = match
         self.side = side
         self.legal = legal
-        self.tracker = Tracker(generation, _SIDES[side])
+        self.tracker = Tracker(format.generation, _SIDES[side], showdown=format.showdown)
         self.request: dict[str, Any] = {}
         self.rows = 0
         """Rows handed out so far."""

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from sparring.core import InputError
 from sparring.games.pokemon.formats import to_id
+from sparring.games.pokemon.settings import PINNED
 from sparring.games.pokemon.setup import installation
 
 STATS = ("hp", "atk", "def", "spa", "spd", "spe")
@@ -167,11 +168,11 @@ class Dex:
 
 
 @cache
-def load_dex(generation: int) -> Dex:
-    """The dex of a generation, 1 to 9."""
+def load_dex(generation: int, showdown: str = PINNED) -> Dex:
+    """The dex of a generation, 1 to 9, in a version of Showdown."""
     if not 1 <= generation <= 9:
         raise InputError(f"there is no Pokémon generation {generation}; allowed: 1 to 9")
-    raw = msgspec.json.decode((installation().tables / f"gen{generation}.json").read_bytes())
+    raw = msgspec.json.decode((installation(showdown).tables / f"gen{generation}.json").read_bytes())
     return _build(generation, raw)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from sparring.core import InputError, RunError
 from sparring.games.pokemon.formats import Format
-from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation, pools_folder, run_script
+from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation, run_script
 
 BUILT_IN = "built-in"
 """The team set made at set-up from Smogon's and Showdown's own sets."""
@@ -77,9 +77,9 @@ class RandomTeams:
     """Draws from numbered pools of generated teams, moving on to the next pool as matches start."""
 
     def __init__(self, format: Format) -> None:
-        self._installed = installation()
+        self._installed = installation(format.showdown)
         self._format = format.id
-        self._folder = pools_folder() / format.id
+        self._folder = self._installed.pools / format.id
         self._number = 0
         self._drawn = 0
         self._maker: subprocess.Popen[bytes] | None = None
@@ -123,7 +123,7 @@ class RandomTeams:
 
 def built_in_teams(format: Format) -> list[str]:
     """The packed teams of the built-in set for `format`."""
-    folder = installation().teams
+    folder = installation(format.showdown).teams
     path = folder / f"{format.id}.txt"
     if not path.exists():
         names = ", ".join(sorted(file.stem for file in folder.glob("*.txt")))
@@ -152,7 +152,7 @@ def load_teams(path: Path, format: Format) -> list[str]:
 def validate_teams(named: Sequence[tuple[str, str]], format: Format) -> tuple[list[str], list[str]]:
     """The legal ones of `(source, export or packed text)`, packed; and what is wrong with the others, with source."""
     asked = msgspec.json.encode([{"source": source, "text": text} for source, text in named]).decode()
-    answered = run_script(installation(), "teams.js", "validate", format.id, text=asked)
+    answered = run_script(installation(format.showdown), "teams.js", "validate", format.id, text=asked)
     answers = msgspec.json.decode(answered, type=list[_Validated])
     problems = [f"{answer.source}: {problem}" for answer in answers for problem in answer.problems]
     teams = []

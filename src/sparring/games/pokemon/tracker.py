@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sparring.core import InputError
 from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.settings import PINNED
 from sparring.games.pokemon.tracking import (
     effect_lines,
     field_lines,
@@ -55,11 +56,11 @@ NEWS: frozenset[str] = frozenset(
 class Tracker:
     """One side's view of one battle."""
 
-    def __init__(self, generation: int, side: str) -> None:
-        """`side` is `p1` or `p2`: whose view this is."""
+    def __init__(self, generation: int, side: str, *, showdown: str = PINNED) -> None:
+        """`side` is `p1` or `p2`: whose view this is; `showdown` the version whose dex numbers it is in."""
         if side not in ("p1", "p2"):
             raise InputError(f"there is no side {side!r} to track; allowed: p1, p2")
-        self._view = View(generation, side)
+        self._view = View(generation, side, showdown)
         self._ids: NDArray[np.int16] = np.frombuffer(self._view.ids, np.int16)
         self._floats: NDArray[np.float32] = np.frombuffer(self._view.floats, np.float32)
         self._id_bytes = memoryview(self._view.ids).cast("B")

@@ -122,9 +122,9 @@ class OwnSet:
 
 
 @cache
-def load_tables(generation: int) -> Tables:
-    """The tables of a generation, shared by all trackers."""
-    return Tables(load_dex(generation))
+def load_tables(generation: int, showdown: str) -> Tables:
+    """The tables of a generation in a version of Showdown, shared by all trackers."""
+    return Tables(load_dex(generation, showdown))
 
 
 @lru_cache(maxsize=65536)

@@ -75,9 +75,9 @@ _S_TEAM_SIZE = int(SideColumn.TEAM_SIZE)
 class View:
     """The state. Handlers of lines and requests write to it through these methods or straight into the arrays."""
 
-    def __init__(self, generation: int, side: str) -> None:
+    def __init__(self, generation: int, side: str, showdown: str) -> None:
         self.generation = generation
-        self.tables = load_tables(generation)
+        self.tables = load_tables(generation, showdown)
         self.floats: array[float] = array("f", bytes(4 * FLOAT_COUNT))
         self.ids: array[int] = array("h", bytes(2 * ID_COUNT))
         self.sides: dict[str, int] = {side: 0, "p2" if side == "p1" else "p1": 1}
