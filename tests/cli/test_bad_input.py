@@ -45,6 +45,8 @@ from tests.commands import one_line
         (["play", "hex", "--seat", "2"], ["--seat 2", "seats 0 to 1"]),
         (["train", "hex-quick", "init=path"], ["init = path", "not a run"]),
         (["evaluate", "no/such/run", "path", "--game", "hex"], ["no/such/run", "no such file"]),
+        (["setup", "pokemon", "--showdown", "../other"], ["pokemon: `showdown` must be one version", "got '../other'"]),
+        (["setup", "pokemon", "0.11.10"], ["unexpected argument '0.11.10'"]),
         (["play", "hexx"], ["unknown game 'hexx'", "did you mean 'hex'?"]),
     ],
 )

@@ -194,7 +194,7 @@ class SetUpPokemon(Scenario):
 
     def finished(self, folder):
         os.environ["SPARRING_CACHE"] = str(folder / "cache")
-        places = pokemon_setup._places(PINNED)
+        places = pokemon_setup.places(PINNED)
         parts = places.modules, places.tables, places.teams
         return [f"{part.name} is not whole" for part in parts if len(list(part.glob("*"))) != 3]
 

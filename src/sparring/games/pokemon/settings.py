@@ -10,7 +10,7 @@ from msgspec import Meta
 PINNED = "0.11.11"
 """The version of `pokemon-showdown` that Sparring is written and tested for: that of `node/package.json`."""
 
-_VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z]{1,20}(\.[0-9A-Za-z]{1,20}){0,3})?")
+_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){2}(-[0-9A-Za-z]{1,20}(\.[0-9A-Za-z]{1,20}){0,3})?")
 
 Weight = Annotated[float, Meta(ge=0.0, le=10.0)]
 

@@ -55,7 +55,7 @@ class Installation:
 
 def installation(version: str = PINNED) -> Installation:
     """An installed simulator; raises `InputError` if Node or an installed part is missing."""
-    found = _places(version)
+    found = places(version)
     for part in (found.modules, found.tables, found.teams):
         if not part.exists():
             what = "the Pokémon simulator" if version == PINNED else f"pokemon-showdown {version}"
@@ -66,7 +66,7 @@ def installation(version: str = PINNED) -> Installation:
 
 def setup_pokemon(say: Callable[[str], None] = print, *, version: str = PINNED) -> Installation:
     """Installs what is missing and tells `say` about each step; returns at once when all is there."""
-    found = _places(version)
+    found = places(version)
     modules, tables, teams = found.modules, found.tables, found.teams
 
     def install(folder: Path) -> None:
@@ -168,7 +168,7 @@ def _node_version(node: str) -> int:
         return 0
 
 
-def _places(version: str) -> Installation:
+def places(version: str) -> Installation:
     """Where everything of a version is, or will be once it is installed."""
     try:
         check_version(version)
