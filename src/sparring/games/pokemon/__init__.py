@@ -3,7 +3,7 @@
 `setup` installs the simulator; `formats`, `dex` and `teams` what Showdown says of rules and Pokémon; `simulator` the
 Node processes; `tracker` (with `tracking`), `observation` and `columns` what a seat sees; `actions` what it may do;
 `arena` joins them; `words` tells a battle in English; `records` and `replay_page` keep replays; `net` the network;
-`settings` options; `game` ties them together.
+`parity` and `trial` try other versions of Showdown; `settings` options; `game` ties them together.
 """
 
 from typing import TYPE_CHECKING

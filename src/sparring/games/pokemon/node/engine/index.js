@@ -16,7 +16,8 @@ const MOST_NAMED = 4;
 function objection(name) {
   for (const source of [name, ...METHODS[name].inlines]) {
     const hash = sourceHash(source);
-    if (hash !== sources[source]) return `${source} ${hash ? 'differs' : 'is missing'}`;
+    if (!hash) return `${source} is missing`;
+    if (hash !== sources[source]) return `${source} differs`;
   }
   return '';
 }

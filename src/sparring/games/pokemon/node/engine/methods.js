@@ -99,6 +99,8 @@ function sourceHash(name) {
 
 if (require.main === module) {
   const names = new Set(Object.entries(METHODS).flatMap(([name, { inlines }]) => [name, ...inlines]));
+  const missing = [...names].filter(name => !find(name));
+  if (missing.length) throw new Error(`pokemon-showdown ${version} has no ${missing.join(', ')}`);
   const sources = Object.fromEntries([...names].sort().map(name => [name, sourceHash(name)]));
   process.stdout.write(`${JSON.stringify({ showdown: version, sources }, null, 2)}\n`);
 }
