@@ -124,11 +124,11 @@ def children_seconds(arena) -> float:
 
 def bare_speed(format: str, seconds: float, processes: int, *, engine: bool = False) -> list[dict]:
     """What each of so many bare simulator processes did at the same time; with `engine`, ours replaces Showdown's."""
-    from sparring.games.pokemon.setup import NODE_FOLDER, installation, pools_folder
+    from sparring.games.pokemon.setup import NODE_FOLDER, installation
 
     found = installation()
     script = Path(__file__).with_name("pokemon_bare.js")
-    pool = pools_folder() / format / "0.txt"
+    pool = found.pools / format / "0.txt"
     command = [found.node, str(script), format, str(pool), str(seconds), str(seconds / 2)]
     command += [str(NODE_FOLDER / "engine")] if engine else []
     runs = [subprocess.Popen(command, env=found.environment(), stdout=subprocess.PIPE) for _ in range(processes)]

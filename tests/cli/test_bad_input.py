@@ -51,6 +51,8 @@ from tests.commands import one_line
         (["train", "hex-quick", "evaluation.opponents=[tcp://localhost]"], ["tcp://host:port/model"]),
         (["train", "hex-quick", "report=[tensorbord]"], ["report[0] = 'tensorbord'", "tensorboard, wandb"]),
         (["evaluate", "no/such/run", "path", "--game", "hex"], ["no/such/run", "no such file"]),
+        (["setup", "pokemon", "--showdown", "../other"], ["pokemon: `showdown` must be one version", "got '../other'"]),
+        (["setup", "pokemon", "0.11.10"], ["unexpected argument '0.11.10'"]),
         (["play", "hexx"], ["unknown game 'hexx'", "did you mean 'hex'?"]),
     ],
 )

@@ -41,7 +41,7 @@ def test_python_gets_an_import_error_that_says_so(module, package, extra):
 
 @pytest.mark.parametrize("absent", [["pillow"], ["pillow", "rocketsim"], []])
 def test_setup_says_how_to_install_missing_packages(run, monkeypatch, absent):
-    monkeypatch.setattr("sparring.games.rocket.game.RocketGame.install", lambda self, say: say("fetched"))
+    monkeypatch.setattr("sparring.games.rocket.game.RocketGame.install", lambda self, settings, say: say("fetched"))
     monkeypatch.setattr("sparring.core.extras._installed", lambda package: package not in absent)
     said = run("setup", "rocket").output
     assert said.startswith("fetched\n")

@@ -25,6 +25,7 @@ import torch
 
 from sparring.core.files import is_leftover
 from sparring.games.pokemon import setup as pokemon_setup
+from sparring.games.pokemon.settings import PINNED
 from sparring.games.rocket import setup as rocket_setup
 from sparring.policy.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from sparring.rollout.store import EpisodeStore
@@ -187,13 +188,14 @@ class SetUpPokemon(Scenario):
     def run(self, folder):
         os.environ["SPARRING_CACHE"] = str(folder / "cache")
         pokemon_setup.find_node = lambda: "node"
-        pokemon_setup._npm_install = lambda node, place: _fill(place / "node_modules")
+        pokemon_setup._npm_install = lambda node, place, version: _fill(place / "node_modules")
         pokemon_setup.run_script = lambda found, script, *words: _fill(Path(words[-1]))
         command("setup", "pokemon")
 
     def finished(self, folder):
         os.environ["SPARRING_CACHE"] = str(folder / "cache")
-        parts = pokemon_setup._modules(), pokemon_setup._tables(), pokemon_setup._teams()
+        places = pokemon_setup.places(PINNED)
+        parts = places.modules, places.tables, places.teams
         return [f"{part.name} is not whole" for part in parts if len(list(part.glob("*"))) != 3]
 
 

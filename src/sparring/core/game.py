@@ -61,8 +61,8 @@ class Game(Protocol):
 class Installable(Protocol):
     """A game that needs more than Python packages: a simulator, field meshes."""
 
-    def install(self, say: Callable[[str], None]) -> None:
-        """Fetches what is missing into the cache folder and says what it does; at once if all is there."""
+    def install(self, settings: Any, say: Callable[[str], None]) -> None:
+        """Fetches what `settings` need into the cache folder and says what it does; at once if all is there."""
         ...
 
 

@@ -100,7 +100,8 @@ def _check(value: Any, kind: Any, *, path: str, where: str) -> None:
         problem = str(error).partition(" - at ")[0]
         choices = _choices(kind)
         allowed = f"; allowed: {', '.join(choices)}" if choices else ""
-        raise InputError(f"{where}: {path} = {value!r}: {problem[:1].lower()}{problem[1:]}{allowed}") from None
+        at = f"{path} = {value!r}: " if path else ""
+        raise InputError(f"{where}: {at}{problem[:1].lower()}{problem[1:]}{allowed}") from None
 
 
 def _check_struct(value: Mapping[str, Any], struct: type[msgspec.Struct], *, path: str, where: str) -> None:

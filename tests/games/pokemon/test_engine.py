@@ -1,15 +1,22 @@
 """Our faster engine is Showdown's: seeded battles with and without it are the same to the last byte."""
 
 import json
-import subprocess
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
-from sparring.games.pokemon.setup import NODE_FOLDER, Installation
+from sparring.games.pokemon import simulator
+from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.parity import Engine, Family, play
+from sparring.games.pokemon.setup import NODE_FOLDER, Installation, run_script
+from sparring.games.pokemon.simulator import Simulator
+from sparring.games.pokemon.teams import built_in_teams
 
-SCRIPT = Path(__file__).with_name("parity.js")
-ENGINE = NODE_FOLDER / "engine"
 BUILT_IN = ""
 """As teams: the format's built-in set."""
 
@@ -56,30 +63,23 @@ ODD = [
 """Random abilities, moves and items, rarer rules, and mods that change what the engine's short cuts pass by."""
 
 
-Family = dict[str, str | int | bool]
-
-
 def family(found: Installation, format: str, teams: str, *, battles: int, seed: int) -> Family:
     format, _, sheets = format.partition(" ")
     teams = teams or str(found.teams / f"{format}.txt")
-    return {"format": format, "teams": teams, "sheets": bool(sheets), "battles": battles, "seed": seed}
+    return Family(format=format, teams=teams, sheets=bool(sheets), battles=battles, seed=seed)
 
 
-def play(found: Installation, families: list[Family], *, engine: bool, show: int | None = None) -> list[str]:
-    """What `parity.js` prints: a line a battle, or the transcript of battle `show`."""
-    command = [found.node, str(SCRIPT), str(ENGINE) if engine else "", json.dumps(families)]
-    command += [] if show is None else [str(show)]
-    done = subprocess.run(command, env=found.environment(), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+def both(found: Installation, families: list[Family]) -> tuple[list[str], list[str]]:
+    """What `parity.play` says of Showdown as it is, and of our engine."""
+    return list(play(found, families, "plain")), list(play(found, families, "fast"))
 
 
 def check(found: Installation, played: Family, plain: list[str], ours: list[str]) -> None:
-    assert len(plain) == played["battles"]
+    assert len(plain) == played.battles
     assert sum(int(line.split()[1]) for line in plain) > 5 * len(plain)
     for number, (expected, got) in enumerate(zip(plain, ours, strict=True)):
         if expected != got:
-            one, other = (play(found, [played], engine=engine, show=number) for engine in (False, True))
+            one, other = (list(play(found, [played], engine, show=number)) for engine in get_args(Engine))
             assert one == other, f"battle {number}"
             pytest.fail(f"battle {number} differs only after others")
 
@@ -89,7 +89,7 @@ def few(installed: Installation) -> dict[str, tuple[Family, list[str], list[str]
     """Two battles of each family, all in one process with the engine and one without."""
     named = {entry.id: family(installed, *entry.values, battles=2, seed=11) for entry in FAMILIES}
     played = list(named.values())
-    plain, ours = (play(installed, played, engine=engine) for engine in (False, True))
+    plain, ours = both(installed, played)
     return {
         name: (each, of_family(plain, index), of_family(ours, index))
         for index, (name, each) in enumerate(named.items())
@@ -112,19 +112,93 @@ def test_battles_are_the_same(
 @pytest.mark.parametrize(("format", "teams"), [*FAMILIES, *ODD])
 def test_many_battles_are_the_same(installed: Installation, format: str, teams: str) -> None:
     played = family(installed, format, teams, battles=300, seed=2)
-    plain, ours = (play(installed, [played], engine=engine) for engine in (False, True))
+    plain, ours = both(installed, [played])
     check(installed, played, plain, ours)
 
 
-def test_another_version_of_showdown_is_refused(installed: Installation, tmp_path: Path) -> None:
-    package = tmp_path / "pokemon-showdown"
-    package.mkdir()
-    (package / "package.json").write_text(json.dumps({"version": "0.11.12"}))
-    done = subprocess.run(
-        [installed.node, "-e", f"require({json.dumps(str(ENGINE))})"],
-        env={**installed.environment(), "NODE_PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
+def changed(found: Installation, folder: Path, file: str, change: Callable[[str], str]) -> Installation:
+    """The installed package with one file changed, in a copy that shares all others."""
+    package = found.modules / "pokemon-showdown"
+    copy = folder / "pokemon-showdown"
+    shutil.copytree(package / "dist", copy / "dist", copy_function=os.link)
+    shutil.copy(package / "package.json", copy)
+    before = (package / file).read_text()
+    (copy / file).unlink()
+    (copy / file).write_text(change(before))
+    assert (copy / file).read_text() != before
+    for other in found.modules.iterdir():
+        if other != package:
+            (folder / other.name).symlink_to(other)
+    return replace(found, modules=folder)
+
+
+def methods(found: Installation) -> dict[str, Any]:
+    return json.loads(run_script(found, "engine/index.js"))
+
+
+SORT = (
+    "  speedSort(list, comparator = this.comparePriority) {",
+    "  speedSort(list, comparator = this.comparePriority) {;",
+)
+BOOSTS = ("const boostTable = [1, 1.5, 2,", "const boostTable = [1, 1.1, 2,")
+PRIORITY = ("handler.subOrder = 9;", "handler.subOrder = 9.5;")
+CALLBACK = ("  getCallback(target, effect, callbackName) {", "  findCallback(target, effect, callbackName) {")
+
+
+def test_a_method_whose_source_differs_is_left_as_it_is(installed: Installation, tmp_path: Path) -> None:
+    other = changed(installed, tmp_path, "dist/sim/pokemon.js", lambda source: source.replace(*BOOSTS))
+    assert methods(other)["left"] == {"Pokemon#getStat": "Pokemon#getStat differs"}
+    played = [family(installed, "gen9randombattle", "gen9randombattle", battles=3, seed=3)]
+    plain, ours = both(other, played)
+    assert ours == plain
+    assert ours != list(play(installed, played, "plain"))
+
+
+def test_so_is_one_that_stands_in_for_another_whose_source_differs(installed: Installation, tmp_path: Path) -> None:
+    other = changed(installed, tmp_path, "dist/sim/battle.js", lambda source: source.replace(*PRIORITY))
+    found = methods(other)
+    leaning = (
+        "runEvent",
+        "findEventHandlers",
+        "findPokemonEventHandlers",
+        "findSideEventHandlers",
+        "findFieldEventHandlers",
     )
-    assert done.returncode
-    assert "0.11.11, not 0.11.12" in done.stderr
+    assert found["left"] == {f"Battle#{name}": "Battle#resolvePriority differs" for name in leaning}
+    played = [family(installed, "gen9hackmonscup", "gen9hackmonscup", battles=4, seed=3)]
+    plain, ours = both(other, played)
+    assert plain == ours
+
+
+def test_what_a_version_lacks_is_missing(installed: Installation, tmp_path: Path) -> None:
+    other = changed(installed, tmp_path, "dist/sim/battle.js", lambda source: source.replace(*CALLBACK))
+    left = methods(other)["left"]
+    assert left["Battle#runEvent"] == "Battle#getCallback is missing"
+    assert "Battle#singleEvent" not in left
+
+
+def test_what_is_left_as_it_is_is_said_once_in_one_line(
+    installed: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = changed(installed, tmp_path, "dist/sim/battle.js", lambda source: source.replace(*SORT))
+    monkeypatch.setattr(simulator, "installation", lambda version: other)
+    pool = Simulator(processes=2)
+    team = built_in_teams(find_format("gen1ou"))[0]
+    for battle in range(2):
+        pool.start(battle, format="gen1ou", seed=battle, teams=(team, team))
+    asked = [event for _ in range(2) for event in pool.wait()]
+    pool.close()
+    assert asked
+    (said,) = [record.message for record in caplog.records]
+    assert said == (
+        "pokemon-showdown 0.11.11 is not quite the 0.11.11 that the faster engine was written for: battles are slower, "
+        "with 1 of 22 methods left as they are: Battle#speedSort"
+    )
+
+
+def test_of_the_pinned_version_every_method_is_replaced(installed: Installation) -> None:
+    assert methods(installed)["left"] == {}
+
+
+def test_the_hashes_are_those_of_the_pinned_version(installed: Installation) -> None:
+    assert run_script(installed, "engine/methods.js") == (NODE_FOLDER / "engine" / "sources.json").read_text()

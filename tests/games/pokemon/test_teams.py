@@ -1,5 +1,6 @@
 """Team sets: folders, files and built-in ones, judged by Showdown's validator; and pools for random formats."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from sparring.core import InputError
 from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.setup import Installation
 from sparring.games.pokemon.teams import RandomTeams, TeamSet, built_in_teams, load_teams, team_source, validate_teams
 
 LEGAL = """Tauros
@@ -209,9 +211,11 @@ def test_random_teams_are_fixed_by_the_seed() -> None:
             source.close()
 
 
-def test_a_used_pool_gives_way_to_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_used_pool_gives_way_to_the_next(
+    installed: Installation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("sparring.games.pokemon.teams.POOL_TEAMS", 16)
-    monkeypatch.setattr("sparring.games.pokemon.teams.pools_folder", lambda: tmp_path)
+    monkeypatch.setattr("sparring.games.pokemon.teams.installation", lambda version: replace(installed, pools=tmp_path))
     source, rng = RandomTeams(find_format("gen1randombattle")), np.random.default_rng(0)
     try:
         first = {team for _ in range(16) for team in source.draw(rng)}

@@ -10,7 +10,7 @@
 const { writeSync } = require('fs');
 const { Battle, Teams, PRNG } = require('pokemon-showdown');
 require('../../../src/sparring/games/pokemon/node/engine');
-const { choose } = require('./choices');
+const { choose } = require('../../../src/sparring/games/pokemon/node/choices');
 const { Asked, splitLines } = require('../../../src/sparring/games/pokemon/node/sides');
 
 const [format, battles, seed, teamsFormat, hidden, steps, moves] = process.argv.slice(2);

@@ -3,7 +3,8 @@
 `setup` installs the simulator; `formats`, `dex` and `teams` what Showdown says of rules and Pokémon; `simulator` the
 Node processes; `tracker` (with `tracking`), `observation` and `columns` what a seat sees, `battle_view` the same by
 names; `actions` what it may do; `arena` joins them; `words` tells a battle in English; `records` and `replay_page` keep
-replays; `net` the network; `settings` options; `game` ties them together.
+replays, `replays` reads those of people; `net` the network; `parity` and `trial` try other versions of Showdown;
+`settings` options; `game` ties them together.
 """
 
 from typing import TYPE_CHECKING

@@ -47,7 +47,8 @@ _SIDES = ("p1", "p2")
 
 def pokemon_spec(settings: PokemonSettings) -> GameSpec:
     """What rows look like under `settings`; raises `InputError` for a format that is not there."""
-    return format_spec(find_format(settings.format), observation=settings.observation, showdown=settings.showdown)
+    format = find_format(settings.format, settings.showdown)
+    return format_spec(format, observation=settings.observation, showdown=settings.showdown)
 
 
 def format_spec(format: Format, *, observation: str, showdown: str) -> GameSpec:
@@ -58,7 +59,7 @@ def format_spec(format: Format, *, observation: str, showdown: str) -> GameSpec:
         seats=SEATS,
         actions=action_space(format).actions,
         observation={**RAW_FIELDS, **(DAMAGE_FIELDS if observation == "full" else {})},
-        vocabulary=dex_vocabulary(load_dex(format.tables)),
+        vocabulary=dex_vocabulary(load_dex(format.tables, format.showdown)),
     )
 
 
@@ -69,13 +70,13 @@ class PokemonArena:
         self._spec = pokemon_spec(settings)
         self._settings = settings
         self._matches = matches
-        self._format: Format = find_format(settings.format)
+        self._format: Format = find_format(settings.format, settings.showdown)
         if settings.open_team_sheets and not self._format.open_team_sheets:
             raise InputError(f"open_team_sheets: {self._format.id} has no open team sheets")
         self._actions: ActionSpace = action_space(self._format)
         self._rng = np.random.default_rng(seed)
         self._teams = team_source(self._format, settings.team_set)
-        self._simulator = Simulator(processes=settings.simulators)
+        self._simulator = Simulator(processes=settings.simulators, showdown=settings.showdown)
         self._rows = ObservationRows(matches * SEATS)
         self._estimate = DamageEstimate(self._format) if settings.observation == "full" else None
         self._damage = {name: field.zeros(matches * SEATS) for name, field in DAMAGE_FIELDS.items()}
@@ -234,8 +235,7 @@ class PokemonArena:
         return rows < self._least and self._simulator.owes and time.monotonic() < deadline
 
     def _new_seats(self, slot: int) -> tuple["_Seat", "_Seat"]:
-        tables = self._format.tables
-        return _Seat(slot, 0, tables), _Seat(slot, 1, tables)
+        return _Seat(slot, 0, self._format), _Seat(slot, 1, self._format)
 
     def _start(self, slot: int) -> None:
         """Starts the next match of a slot."""
@@ -328,10 +328,10 @@ class _Seat:
 
     __slots__ = ("match", "rows", "side", "tracker", "waits")
 
-    def __init__(self, match: int, side: int, tables: str) -> None:
+    def __init__(self, match: int, side: int, format: Format) -> None:
         self.match = match
         self.side = side
-        self.tracker = Tracker(tables, _SIDES[side])
+        self.tracker = Tracker(format.tables, _SIDES[side], showdown=format.showdown)
         self.rows = 0
         """Rows handed out so far."""
         self.waits = False

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from sparring.core import InputError
 from sparring.games.pokemon.formats import to_id
+from sparring.games.pokemon.settings import PINNED
 from sparring.games.pokemon.setup import installation
 
 STATS = ("hp", "atk", "def", "spa", "spd", "spe")
@@ -166,18 +167,18 @@ class Dex:
     """`float32[types, types]` attacking type by one defending type: 0, 0.5, 1 or 2."""
 
 
-def load_dex(tables: int | str) -> Dex:
-    """The dex of a generation, 1 to 9, or of `Format.tables`."""
+def load_dex(tables: int | str, showdown: str = PINNED) -> Dex:
+    """The dex of a generation, 1 to 9, or of `Format.tables`, in a version of Showdown."""
     if isinstance(tables, str):
-        return _load(tables)
+        return _load(tables, showdown)
     if not 1 <= tables <= 9:
         raise InputError(f"there is no Pokémon generation {tables}; allowed: 1 to 9")
-    return _load(f"gen{tables}")
+    return _load(f"gen{tables}", showdown)
 
 
 @cache
-def _load(tables: str) -> Dex:
-    raw = msgspec.json.decode((installation().tables / f"{tables}.json").read_bytes())
+def _load(tables: str, showdown: str) -> Dex:
+    raw = msgspec.json.decode((installation(showdown).tables / f"{tables}.json").read_bytes())
     return _build(raw)
 
 

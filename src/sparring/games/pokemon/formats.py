@@ -6,6 +6,7 @@ from functools import cache
 import msgspec
 
 from sparring.core import InputError
+from sparring.games.pokemon.settings import PINNED
 from sparring.games.pokemon.setup import installation
 
 
@@ -34,6 +35,8 @@ class Format(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     adjust_level: int
     """All Pokémon are set to this level; 0: as the team says."""
     section: str
+    showdown: str = PINNED
+    """The version of Showdown whose format this is."""
 
     @property
     def active(self) -> int:
@@ -47,15 +50,15 @@ def to_id(name: str) -> str:
 
 
 @cache
-def formats() -> dict[str, Format]:
+def formats(showdown: str = PINNED) -> dict[str, Format]:
     """All formats of two seats by id. Needs the installed tables."""
-    raw = msgspec.json.decode((installation().tables / "formats.json").read_bytes(), type=dict[str, Format])
-    return {id: msgspec.structs.replace(format, id=id) for id, format in raw.items()}
+    raw = msgspec.json.decode((installation(showdown).tables / "formats.json").read_bytes(), type=dict[str, Format])
+    return {id: msgspec.structs.replace(format, id=id, showdown=showdown) for id, format in raw.items()}
 
 
-def find_format(name: str) -> Format:
-    """The format with that id or name; raises `InputError` with near matches."""
-    known = formats()
+def find_format(name: str, showdown: str = PINNED) -> Format:
+    """The format with that id or name in a version of Showdown; raises `InputError` with near matches."""
+    known = formats(showdown)
     id = to_id(name)
     if id in known:
         return known[id]
@@ -66,6 +69,6 @@ def find_format(name: str) -> Format:
     raise InputError(f"unknown Pokémon format {name!r}{hint}")
 
 
-def random_battle_formats() -> list[str]:
+def random_battle_formats(showdown: str = PINNED) -> list[str]:
     """Ids of the standard random battle formats, generation 1 to 9, singles and doubles."""
-    return sorted(id for id in formats() if re.fullmatch(r"gen\d(random(doubles)?battle)", id))
+    return sorted(id for id in formats(showdown) if re.fullmatch(r"gen\d(random(doubles)?battle)", id))

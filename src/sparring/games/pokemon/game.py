@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparring.core import Game, GameSpec, InputError, Player, Vocabulary
 from sparring.core.lazy import lazy_call
-from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
+from sparring.games.pokemon.settings import PINNED, PokemonNetwork, PokemonSettings
 
 if TYPE_CHECKING:
     from sparring.core.replays import Filters, Reading, Replay, Replays
@@ -33,11 +33,14 @@ class PokemonGame:
         "human": lazy_call("sparring.games.pokemon.human", "human_player"),
     }
 
-    def install(self, say: Callable[[str], None]) -> None:
-        """The simulator, its tables and the built-in teams."""
+    def install(self, settings: PokemonSettings, say: Callable[[str], None]) -> None:
+        """The simulator, its tables and the built-in teams; another version than the pinned one is also tried out."""
         from sparring.games.pokemon.setup import setup_pokemon
+        from sparring.games.pokemon.trial import try_version
 
         setup_pokemon(say)
+        if settings.showdown != PINNED:
+            try_version(settings.showdown, say)
 
     def spec(self, settings: PokemonSettings) -> GameSpec:
         """What rows look like under `settings`."""

@@ -1,7 +1,7 @@
 """A person at the terminal as a player: is told the battle in words, and chooses moves and switches by number."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.damage import DamageEstimate
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.sight import Row, Sight
 from sparring.games.pokemon.simulator import SEAT_NAMES
 from sparring.games.pokemon.words import Narrator
@@ -21,21 +22,14 @@ _SIDES = ("p1", "p2")
 _BACK = -1
 
 
-class _HasFormat(Protocol):
-    @property
-    def format(self) -> str:
-        """The id or name of the format."""
-        ...
-
-
 class HumanPlayer:
     """Asks for each row's choice until it is legal. `EOFError` from `ask` (the end of the input) goes to the caller."""
 
     def __init__(
-        self, settings: _HasFormat, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print
+        self, settings: PokemonSettings, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print
     ) -> None:
-        format = find_format(settings.format)
-        dex = load_dex(format.tables)
+        format = find_format(settings.format, settings.showdown)
+        dex = load_dex(format.tables, format.showdown)
         self._space: ActionSpace = action_space(format)
         self._estimate = DamageEstimate(format)
         self._sight = Sight(dex, self._space)
@@ -205,6 +199,6 @@ class _Seated:
         self.asked = False
 
 
-def human_player(settings: _HasFormat, seed: int) -> HumanPlayer:
+def human_player(settings: PokemonSettings, seed: int) -> HumanPlayer:
     """The built-in player `human`; whoever sits there needs no seed."""
     return HumanPlayer(settings)

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.dex import Dex, load_dex
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.heuristics import Outlook, move_traits, move_values, outlook, switch_values
+from sparring.games.pokemon.settings import PokemonSettings
 
 _NOISE = 1e-3
 _MEGA = 0.05
@@ -24,23 +24,16 @@ _DYNAMAX = 0.1
 _TERA = 0.1
 
 
-class _HasFormat(Protocol):
-    @property
-    def format(self) -> str:
-        """The id or name of the format."""
-        ...
-
-
 class _Scored(ABC):
     """Plays the legal action with the highest score; equal scores are decided by lot.
 
     A doubles action scores the sum of its two orders. Team preview picks that name no order are drawn by lot.
     """
 
-    def __init__(self, settings: _HasFormat, seed: int) -> None:
-        self._format = find_format(settings.format)
+    def __init__(self, settings: PokemonSettings, seed: int) -> None:
+        self._format = find_format(settings.format, settings.showdown)
         self._space: ActionSpace = action_space(self._format)
-        self._dex: Dex = load_dex(self._format.tables)
+        self._dex: Dex = load_dex(self._format.tables, self._format.showdown)
         self._rng = np.random.default_rng(seed)
 
     def act(self, decisions: Decisions) -> Answers:
@@ -92,7 +85,7 @@ class MaxPowerPlayer(_Scored):
 class HeuristicPlayer(_Scored):
     """Expected damage, types, speed and HP: attacks, sets up, lays hazards, heals, and leaves bad match-ups."""
 
-    def __init__(self, settings: _HasFormat, seed: int) -> None:
+    def __init__(self, settings: PokemonSettings, seed: int) -> None:
         super().__init__(settings, seed)
         self._traits = move_traits(self._dex)
         self._estimate = DamageEstimate(self._format)

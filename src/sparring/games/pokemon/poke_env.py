@@ -31,7 +31,7 @@ class PokeEnvPlayer:
     """A player of `sparring` whose answers are a poke-env player's."""
 
     def __init__(self, arena: PokemonArena, player: TheirPlayer) -> None:
-        self._format = find_format(str(arena.spec.settings["format"]))
+        self._format = find_format(str(arena.spec.settings["format"]), str(arena.spec.settings["showdown"]))
         self._space: ActionSpace = action_space(self._format)
         self._player = player
         self._arena = arena

@@ -1,10 +1,16 @@
 """The options of Pokémon: the format and how it is simulated and seen, and the size of the network that plays it."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+
+PINNED = "0.11.11"
+"""The version of `pokemon-showdown` that Sparring is written and tested for: that of `node/package.json`."""
+
+_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){2}(-[0-9A-Za-z]{1,20}(\.[0-9A-Za-z]{1,20}){0,3})?")
 
 Weight = Annotated[float, Meta(ge=0.0, le=10.0)]
 
@@ -44,8 +50,18 @@ class PokemonSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """A folder for replays (two HTML pages and a .log each) of finished matches; empty: none are kept."""
     replay_every: Annotated[int, Meta(ge=1)] = 1
     """Keep the replay of every n-th match only."""
-    showdown: Literal["0.11.11"] = "0.11.11"
-    """The pinned simulator, whose dex numbers observations are made of: kept with weights and episodes, not chosen."""
+    showdown: str = PINNED
+    """The version of `pokemon-showdown` that is played; others than the default need `sparring setup` first."""
+
+    def __post_init__(self) -> None:
+        """Refuses what is no exact version."""
+        check_version(self.showdown)
+
+
+def check_version(version: str) -> None:
+    """Raises `ValueError` unless `version` is one exact version: it names a package to install, and a folder."""
+    if not _VERSION.fullmatch(version):
+        raise ValueError(f"`showdown` must be one version of pokemon-showdown such as {PINNED}, got {version!r}")
 
 
 class Size(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,9 +4,13 @@
 packages, the tables exported from Showdown, and the built-in teams. Each folder's name carries a digest of what it is
 made from, is built aside and renamed when whole: an interrupted set-up leaves nothing half done, and a second one
 finds everything there. Everything else in this package calls `installation()` and never installs by itself.
+
+Other published versions of `pokemon-showdown` can be installed beside the pinned one, each in folders of its own;
+`trial.py` tries them.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -18,6 +22,7 @@ from pathlib import Path
 
 from sparring.core import InputError, RunError, install_command
 from sparring.core.cache import build_once, cache_folder
+from sparring.games.pokemon.settings import PINNED, check_version
 
 NODE_FOLDER = Path(__file__).parent / "node"
 """The JavaScript part of this package."""
@@ -28,8 +33,10 @@ _INSTALL_SECONDS = 900
 
 @dataclass(frozen=True)
 class Installation:
-    """Where the installed simulator is."""
+    """Where an installed version of the simulator is."""
 
+    version: str
+    """Of `pokemon-showdown`."""
     node: str
     """The Node executable."""
     modules: Path
@@ -38,36 +45,33 @@ class Installation:
     """What `export.js` wrote: one JSON file per generation and `formats.json`."""
     teams: Path
     """What `teams.js` wrote: one packed-team file per format with a built-in set."""
+    pools: Path
+    """Where pools of random teams are kept, one folder a format."""
 
     def environment(self) -> dict[str, str]:
         """Environment of a Node process that can `require` the packages."""
         return {**os.environ, "NODE_PATH": str(self.modules)}
 
 
-def pools_folder() -> Path:
-    """Where pools of random teams are kept, one folder a format."""
-    return stage("pools", "package-lock.json", "teams.js")
-
-
-def installation() -> Installation:
-    """The installed simulator; raises `InputError` if Node or an installed part is missing."""
-    found = Installation(node=find_node(), modules=_modules(), tables=_tables(), teams=_teams())
+def installation(version: str = PINNED) -> Installation:
+    """An installed simulator; raises `InputError` if Node or an installed part is missing."""
+    found = places(version)
     for part in (found.modules, found.tables, found.teams):
         if not part.exists():
-            raise InputError(f"the Pokémon simulator is not installed in {cache_folder()}; run: sparring setup pokemon")
+            what = "the Pokémon simulator" if version == PINNED else f"pokemon-showdown {version}"
+            option = "" if version == PINNED else f" --showdown {version}"
+            raise InputError(f"{what} is not installed in {cache_folder()}; run: sparring setup pokemon{option}")
     return found
 
 
-def setup_pokemon(say: Callable[[str], None] = print) -> Installation:
+def setup_pokemon(say: Callable[[str], None] = print, *, version: str = PINNED) -> Installation:
     """Installs what is missing and tells `say` about each step; returns at once when all is there."""
-    node = find_node()
-    modules, tables, teams = _modules(), _tables(), _teams()
-    root = modules.parent.parent
-    found = Installation(node=node, modules=modules, tables=tables, teams=teams)
+    found = places(version)
+    modules, tables, teams = found.modules, found.tables, found.teams
 
     def install(folder: Path) -> None:
-        say(f"installing pokemon-showdown into {modules.parent} (about half a minute)")
-        _npm_install(node, folder)
+        say(f"installing pokemon-showdown {version} into {modules.parent} (about half a minute)")
+        _npm_install(found.node, folder, version)
 
     def export(folder: Path) -> None:
         say(f"exporting the tables of generations 1 to 9 into {tables}")
@@ -80,7 +84,7 @@ def setup_pokemon(say: Callable[[str], None] = print) -> Installation:
     build_once(modules.parent, install)
     build_once(tables, export)
     build_once(teams, compose)
-    say(f"the Pokémon simulator is ready in {root}")
+    say(f"the Pokémon simulator is ready in {modules.parent.parent}")
     return found
 
 
@@ -114,10 +118,17 @@ def run_script(found: Installation, script: str, *arguments: str, text: str = ""
     return done.stdout
 
 
-def _npm_install(node: str, folder: Path) -> None:
+def _npm_install(node: str, folder: Path, version: str) -> None:
+    """The pinned packages as the lock file says; of another version, what npm resolves today."""
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(NODE_FOLDER / name, folder / name)
-    command = [*_npm(node), "ci", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"]
+    if version != PINNED:
+        (folder / "package-lock.json").unlink()
+        package = json.loads((folder / "package.json").read_bytes())
+        package["dependencies"]["pokemon-showdown"] = version
+        (folder / "package.json").write_text(json.dumps(package))
+    how = "ci" if version == PINNED else "install"
+    command = [*_npm(node), how, "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"]
     done = subprocess.run(
         command,
         cwd=folder,
@@ -127,6 +138,8 @@ def _npm_install(node: str, folder: Path) -> None:
         timeout=_INSTALL_SECONDS,
         check=False,
     )
+    if "code ETARGET" in done.stderr:
+        raise InputError(f"there is no published version {version} of pokemon-showdown")
     if done.returncode != 0:
         raise RunError(f"npm could not install the Pokémon simulator: {_last_line(done.stderr)}")
 
@@ -155,16 +168,21 @@ def _node_version(node: str) -> int:
         return 0
 
 
-def _modules() -> Path:
-    return stage("showdown", "package-lock.json") / "node_modules"
-
-
-def _tables() -> Path:
-    return stage("tables", "package-lock.json", "export.js")
-
-
-def _teams() -> Path:
-    return stage("teams", "package-lock.json", "teams.js")
+def places(version: str) -> Installation:
+    """Where everything of a version is, or will be once it is installed."""
+    try:
+        check_version(version)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    mark = "" if version == PINNED else f"-{version}"
+    return Installation(
+        version=version,
+        node=find_node(),
+        modules=stage(f"showdown{mark}", "package-lock.json") / "node_modules",
+        tables=stage(f"tables{mark}", "package-lock.json", "export.js"),
+        teams=stage(f"teams{mark}", "package-lock.json", "teams.js"),
+        pools=stage(f"pools{mark}", "package-lock.json", "teams.js"),
+    )
 
 
 def stage(name: str, *made_from: str) -> Path:

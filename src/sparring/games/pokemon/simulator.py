@@ -7,6 +7,7 @@ disturbed. See `node/simulator.js` for the wire format.
 """
 
 import fcntl
+import logging
 import os
 import select
 import subprocess
@@ -14,11 +15,15 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple
 
 from sparring.core import RunError
 from sparring.games.pokemon.requests import next_request
+from sparring.games.pokemon.settings import PINNED
 from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation
+
+log = logging.getLogger(__name__)
 
 _READ_BYTES = 1 << 20
 _PIPE_BYTES = 1 << 20
@@ -78,9 +83,10 @@ Event = Asked | Ended | Refused | Failed
 class Simulator:
     """A pool of Node processes that each hold many battles. Battle numbers are the caller's and never reused."""
 
-    def __init__(self, *, processes: int = 1, hang_seconds: float = 60.0) -> None:
-        """`hang_seconds`: a process that owes answers and says nothing for so long is replaced."""
-        self._installed = installation()
+    def __init__(self, *, processes: int = 1, showdown: str = PINNED, hang_seconds: float = 60.0) -> None:
+        """`showdown`: the installed version to play. `hang_seconds`: after which a process that owes answers and says
+        nothing is replaced."""
+        self._installed = installation(showdown)
         self._hang_seconds = hang_seconds
         self._processes = [_Process(self._installed) for _ in range(processes)]
         self._home: dict[int, int] = {}
@@ -319,6 +325,8 @@ class _Process:
                     events.append(Asked(battle, side, requests[side], fields[3]))
             elif kind == "p":
                 self.owed -= 1
+            elif kind == "n":
+                _warn_once(fields[0])
             else:
                 events.append(_event(kind, fields))
         return events
@@ -337,6 +345,12 @@ class _Process:
         for stream in (self.child.stdin, self.child.stdout):
             if stream is not None:
                 stream.close()
+
+
+@cache
+def _warn_once(text: str) -> None:
+    """Says what every process of a version would say."""
+    log.warning("%s", text)
 
 
 def _event(kind: str, fields: list[str]) -> Event:

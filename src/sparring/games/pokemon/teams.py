@@ -19,7 +19,7 @@ import numpy as np
 from sparring.core import InputError, RunError
 from sparring.games.pokemon.columns import TEAM
 from sparring.games.pokemon.formats import Format
-from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation, pools_folder, run_script
+from sparring.games.pokemon.setup import NODE_FOLDER, Installation, installation, run_script
 from sparring.games.pokemon.team_text import split_teams
 
 BUILT_IN = "built-in"
@@ -83,9 +83,9 @@ class RandomTeams:
     """Draws from numbered pools of generated teams, moving on to the next pool as matches start."""
 
     def __init__(self, format: Format) -> None:
-        self._installed = installation()
+        self._installed = installation(format.showdown)
         self._format = format.id
-        self._folder = pools_folder() / format.id
+        self._folder = self._installed.pools / format.id
         self._number = 0
         self._drawn = 0
         self._maker: subprocess.Popen[bytes] | None = None
@@ -129,7 +129,7 @@ class RandomTeams:
 
 def built_in_teams(format: Format) -> list[str]:
     """The packed teams of the built-in set for `format`."""
-    folder = installation().teams
+    folder = installation(format.showdown).teams
     path = folder / f"{format.id.removesuffix('bo3')}.txt"
     if not path.exists():
         names = ", ".join(sorted(file.stem for file in folder.glob("*.txt")))
@@ -172,7 +172,7 @@ def validate_teams(named: Sequence[tuple[str, str]], format: Format) -> tuple[li
     """The legal ones of `(place, export or packed text)`, packed; and a line about each of the others."""
     faults = [_fault(text) for _, text in named]
     asked = msgspec.json.encode([text for (_, text), fault in zip(named, faults, strict=True) if not fault]).decode()
-    answered = run_script(installation(), "teams.js", "validate", format.id, text=asked)
+    answered = run_script(installation(format.showdown), "teams.js", "validate", format.id, text=asked)
     answers = iter(msgspec.json.decode(answered, type=list[_Validated]))
     teams, problems = [], []
     for (place, _), fault in zip(named, faults, strict=True):

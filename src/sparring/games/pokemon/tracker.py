@@ -25,6 +25,7 @@ from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.actions import Names
 from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
 from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.settings import PINNED
 from sparring.games.pokemon.tracking import (
     effect_lines,
     field_lines,
@@ -62,11 +63,11 @@ NEWS: frozenset[str] = frozenset(
 class Tracker:
     """One side's view of one battle."""
 
-    def __init__(self, tables: int | str, side: str) -> None:
-        """`tables` is a generation, or `Format.tables`; `side` is `p1` or `p2`: whose view this is."""
+    def __init__(self, tables: int | str, side: str, *, showdown: str = PINNED) -> None:
+        """`tables` is a generation, or `Format.tables`, in version `showdown`; `side` whose view this is, `p1` or `p2`."""
         if side not in ("p1", "p2"):
             raise InputError(f"there is no side {side!r} to track; allowed: p1, p2")
-        self._view = View(tables, side)
+        self._view = View(tables, side, showdown)
         self._ids: NDArray[np.int16] = np.frombuffer(self._view.ids, np.int16)
         self._floats: NDArray[np.float32] = np.frombuffer(self._view.floats, np.float32)
         self._id_bytes = memoryview(self._view.ids).cast("B")

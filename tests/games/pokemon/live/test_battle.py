@@ -50,7 +50,9 @@ def recorded() -> Recorded:
 
 def new_battle(**options) -> LiveBattle:
     actions = action_space(find_format(FORMAT))
-    return LiveBattle("battle-gen1ou-1", "ourbot", tables=1, actions=actions, **{"open_sheets": False, **options})
+    return LiveBattle(
+        "battle-gen1ou-1", "ourbot", format=find_format(FORMAT), actions=actions, **{"open_sheets": False, **options}
+    )
 
 
 def request_line(request: dict) -> str:

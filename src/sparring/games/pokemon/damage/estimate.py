@@ -73,7 +73,7 @@ class DamageEstimate:
 
     def __init__(self, format: Format) -> None:
         old = format.generation <= 2
-        self.tables: Tables = load_tables(format.tables)
+        self.tables: Tables = load_tables(format.tables, format.showdown)
         # Team builders spend 508 points on two or three stats: half of the most is the middle of what may come.
         self.effort = 252 if old else 84 if format.random_teams else 128
         self.individual = 30 if old else 31

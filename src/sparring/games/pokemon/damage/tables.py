@@ -13,6 +13,7 @@ from sparring.core.rows import Array
 from sparring.games.pokemon.damage.combatant import I, Ints, ZeroEnum
 from sparring.games.pokemon.damage.effects import Ability, Item, Kind, Type, codes
 from sparring.games.pokemon.dex import Dex, load_dex
+from sparring.games.pokemon.settings import PINNED
 
 CONTACT, SOUND, BULLET, PUNCH, BITE, PULSE, SLICING, WIND = range(8)
 SECONDARY, RECOIL, SPREAD_FOES, SPREAD_ALL, DEFENCE_HIT, ALWAYS_CRIT, OHKO, IGNORES_BOOSTS = range(8, 16)
@@ -95,9 +96,9 @@ class Tables(NamedTuple):
 
 
 @cache
-def load_tables(tables: int | str) -> Tables:
-    """The kernel's tables of a generation, 1 to 9, or of `Format.tables`. Needs the installed simulator."""
-    dex = load_dex(tables)
+def load_tables(tables: int | str, showdown: str = PINNED) -> Tables:
+    """The kernel's tables of a generation, 1 to 9, or of `Format.tables`, in an installed version of Showdown."""
+    dex = load_dex(tables, showdown)
     if any(dex.types[kind.name] != kind for kind in Type):
         raise ValueError("the type numbers of the dex are not in the order the damage kernel expects")
     raw = [dex.raw["moves"][id] for id in dex.moves.ids[1:]]

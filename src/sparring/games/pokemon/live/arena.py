@@ -62,7 +62,7 @@ class LiveArena:
         asked for. `patience`: seconds without any battle after which `wait` gives up. `reconnect_seconds`: how long a
         lost server is tried before its battles count as failed. `limits`: what a server may do to us.
         """
-        format = find_format(settings.format)
+        format = find_format(settings.format, settings.showdown)
         if format.id.endswith("bo3"):
             raise InputError(f"--format {format.id}: a series of three is not played live; leave bo3 out")
         wish = wish or Wish(format=format, open_sheets=settings.open_team_sheets)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sparring.core.text import printable
 from sparring.games.pokemon.actions import ActionSpace
-from sparring.games.pokemon.formats import to_id
+from sparring.games.pokemon.formats import Format, to_id
 from sparring.games.pokemon.live.limits import Limits
 from sparring.games.pokemon.requests import read_request
 from sparring.games.pokemon.tracker import NEWS, Tracker
@@ -62,7 +62,7 @@ class LiveBattle:
         room: str,
         me: str,
         *,
-        tables: int | str,
+        format: Format,
         actions: ActionSpace,
         open_sheets: bool,
         limits: Limits | None = None,
@@ -102,7 +102,7 @@ class LiveBattle:
         """When the battle last asked us, or we it."""
         self._me, self._foe = me, ""
         """User ids."""
-        self._tables = tables
+        self._format = format
         self._actions = actions
         self._open_sheets = open_sheets
         self._limits = limits or Limits()
@@ -305,7 +305,7 @@ class LiveBattle:
         """A request whose lines have all been read: now the player must choose."""
         self.state = State.WAITING
         if self.tracker is None:
-            self.tracker = Tracker(self._tables, request["side"]["id"])
+            self.tracker = Tracker(self._format.tables, request["side"]["id"], showdown=self._format.showdown)
         self.tracker.lines(self.log[self._read :])
         self._read = len(self.log)
         self.number = request.get("rqid", 0)

@@ -217,7 +217,7 @@ def wish_for(
     if challenge and (accept or accept_from):
         raise InputError("--challenge and --accept: one of them")
     return Wish(
-        format=find_format(settings.format),
+        format=find_format(settings.format, settings.showdown),
         how="challenge" if challenge else "accept" if accept or accept_from else "ladder",
         opponent=challenge or accept_from or "",
         timer=timer,

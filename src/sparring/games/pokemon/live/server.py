@@ -249,7 +249,7 @@ class LiveServer:
         battle = LiveBattle(
             room,
             self._account.id,
-            tables=self._wish.format.tables,
+            format=self._wish.format,
             actions=self._actions,
             open_sheets=self._wish.open_sheets,
             limits=self._limits,

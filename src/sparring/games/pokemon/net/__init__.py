@@ -19,8 +19,9 @@ __all__ = ["DexTables", "PokemonEncoder", "PokemonHead", "pokemon_policy"]
 
 def pokemon_policy(spec: GameSpec, network: PokemonNetwork) -> ActorCritic:
     """A fresh policy for the format that `spec` names."""
-    format = find_format(str(spec.settings["format"]))
+    format = find_format(str(spec.settings["format"]), str(spec.settings["showdown"]))
     shape = network.shape
-    encoder = PokemonEncoder(load_dex(format.tables), shape, active=format.active, full="damage" in spec.observation)
+    dex = load_dex(format.tables, format.showdown)
+    encoder = PokemonEncoder(dex, shape, active=format.active, full="damage" in spec.observation)
     core = memory_core(network.memory, shape.width, window=network.window, heads=shape.heads)
     return ActorCritic(encoder, core, PokemonHead(action_space(format), shape.width))

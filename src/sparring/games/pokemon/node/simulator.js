@@ -13,6 +13,7 @@
 //                               each side has not had yet, are empty unless asked for
 //   i  id side reason log       Showdown calls the choice invalid; the side still has to choose
 //   f  id reason log            the battle threw; it is gone
+//   n  text                     at the start, where the faster engine left methods of this Showdown as they are
 //
 // What a side is told, lines and requests, is made in sides.js. Lines are held back until the side has to choose: nobody
 // reads them before. Reading and writing block, so that the process is either simulating or asleep.
@@ -20,7 +21,7 @@
 const fs = require('fs');
 const { StringDecoder } = require('string_decoder');
 const { Battle } = require('pokemon-showdown');
-require('./engine');
+const { notice } = require('./engine');
 const { Asked, splitLines } = require('./sides');
 
 const FLUSH_BYTES = 1 << 13;
@@ -156,6 +157,10 @@ function flush() {
 
 function main() {
   console.log = console.error;
+  if (notice) {
+    output += `n\x1f${notice}\x1e`;
+    flush();
+  }
   const chunk = Buffer.alloc(1 << 16);
   const decoder = new StringDecoder('utf8');
   let rest = '';

@@ -112,6 +112,7 @@ function compose(formatid) {
 function composeAll(folder) {
   fs.mkdirSync(folder, { recursive: true });
   for (const formatid of BUILT_IN) {
+    if (!Dex.formats.get(formatid).exists) continue; // other versions than the pinned one may lack it
     const teams = compose(formatid);
     if (teams.length < 50) throw new Error(`only ${teams.length} legal teams for ${formatid}`);
     fs.writeFileSync(path.join(folder, `${formatid}.txt`), teams.join('\n') + '\n');

@@ -13,7 +13,7 @@ from sparring.games.pokemon.columns import TEAM
 from sparring.games.pokemon.formats import Format, find_format, to_id
 from sparring.games.pokemon.replays.parse import ParsedBattle, parse_battle
 from sparring.games.pokemon.replays.reasons import Reason
-from sparring.games.pokemon.settings import PokemonSettings
+from sparring.games.pokemon.settings import PINNED
 
 
 def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[str, str]) -> Reading:
@@ -73,6 +73,7 @@ def _past_format(replay: Replay, head: Sequence[str], tier: str) -> Format:
         max_team_size=TEAM,
         adjust_level=0,
         section="",
+        showdown=PINNED,
     )
 
 
@@ -96,7 +97,7 @@ def _rating(replay: Replay, battle: ParsedBattle) -> float:
 
 def _episodes(battles: Sequence[tuple[Replay, ParsedBattle]], format: Format) -> Episodes:
     """The episodes of both players of each battle, in order."""
-    spec = format_spec(format, observation="raw", showdown=PokemonSettings().showdown)
+    spec = format_spec(format, observation="raw", showdown=format.showdown)
     sides = [side for _, battle in battles for side in battle.sides]
     lengths = np.array([len(side.turn) for side in sides], np.int32)
     legal = np.concatenate([side.legal for side in sides])

@@ -31,6 +31,7 @@ from sparring.games.pokemon.actions.offer import (
 )
 from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
 from sparring.games.pokemon.dex import CATEGORIES, MOVE_FLAGS, TARGETS, Dex, load_dex
+from sparring.games.pokemon.formats import Format
 
 _ANY_AIM = AIM_NONE | AIM_FOE_1 | AIM_FOE_2 | AIM_ALLY
 _CHOICE_ITEMS = ("choiceband", "choicescarf", "choicespecs")
@@ -59,7 +60,7 @@ class Asked:
 
 
 def write_offers(
-    rows: Mapping[str, Array], asked: Asked, tables_name: str, gimmicks: tuple[str, ...]
+    rows: Mapping[str, Array], asked: Asked, format: Format, gimmicks: tuple[str, ...]
 ) -> NDArray[np.void]:
     """`OFFER[r]` for rows of the raw observation whose own team has been filled in.
 
@@ -73,7 +74,7 @@ def write_offers(
     offers["fainted"] = down & there
     waits = ~down & there & (own[..., c.POKEMON_ACTIVE] == 0) & (own[..., c.POKEMON_ABSENT] == 0)
     offers["enters"] = waits | asked.came_in
-    tables = _tables(tables_name)
+    tables = _tables(format.tables, format.showdown)
     forced = asked.kind == FORCED
     for place in range(SLOTS):
         columns, told = rows["active"][:, place], offers["place"][:, place]
@@ -111,8 +112,8 @@ class _Tables:
 
 
 @cache
-def _tables(name: str) -> _Tables:
-    dex = load_dex(name)
+def _tables(name: str, showdown: str) -> _Tables:
+    dex = load_dex(name, showdown)
     aims = np.array([AIMS_OF.get(TARGETS[target], AIM_NONE) for target in dex.move_target], np.uint8)
     aims[0] = _ANY_AIM
     status = dex.move_category == CATEGORIES.index("Status")
@@ -191,7 +192,7 @@ def _trapped(rows: Mapping[str, Array], place: int, tables: _Tables) -> NDArray[
     columns, ids = rows["active"][:, place], rows["active_ids"][:, place]
     types = ids[:, [c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2, c.ACTIVE_ID_TYPE_3]]
     effects = (c.ACTIVE_BOUND, c.ACTIVE_BLOCKED, c.ACTIVE_INGRAIN, c.ACTIVE_NO_RETREAT, c.ACTIVE_OCTOLOCK)
-    held: NDArray[np.bool_] = (columns[:, list(effects)] > 0).any(axis=1)
+    held: NDArray[np.bool_] = np.any(columns[:, list(effects)] > 0, axis=1)
     held |= rows["field"][:, c.FIELD_FAIRY_LOCK] == 0.5
     held |= _held_by_ability(rows, place, dex)
     if dex.generation >= 6:

@@ -51,7 +51,7 @@ class ParsedBattle:
 
 def parse_battle(log: str, format: Format) -> ParsedBattle:
     """Both sides of a battle; raises `Rejected`."""
-    tables = load_tables(format.tables)
+    tables = load_tables(format.tables, format.showdown)
     lines = [line.split("|") for line in log.split("\n")]
     timeline = read_timeline(lines, tables)
     if timeline.generation != format.generation:
@@ -73,11 +73,11 @@ def _read_side(
     kinds = [decision for _, decision in decisions]
     told = _told(lines, timeline.illusions[number])
     team = timeline.teams[number]
-    tracker = Tracker(format.tables, f"p{number + 1}")
+    tracker = Tracker(format.tables, f"p{number + 1}", showdown=format.showdown)
     tracker.own_team([(member.name, member.details) for member in team])
     rows = _follow(tracker, told, kinds)
     if timeline.transforms:  # who takes the own moves takes those that were not shown yet as well
-        again = Tracker(format.tables, f"p{number + 1}")
+        again = Tracker(format.tables, f"p{number + 1}", showdown=format.showdown)
         again.own_team([(member.name, member.details) for member in team], known=tracker)
         tracker, rows = again, _follow(again, told, kinds)
     odd.update(tracker.unknown)
@@ -87,7 +87,7 @@ def _read_side(
     if absent and len(team) - len(absent) == timeline.sizes[number]:
         mark_absent(rows, absent, int(kinds[0].kind is Kind.PREVIEW))
     asked = _asked(kinds, number, rows, tracker, timeline)
-    offers = write_offers(rows, asked, format.tables, space.gimmicks)
+    offers = write_offers(rows, asked, format, space.gimmicks)
     legal = space.mask(flat(offers))
     consistent = _consistent(kinds, number, flat(offers), legal, rows, tracker, team, space)
     for row in np.flatnonzero(~consistent.any(axis=1)).tolist():

@@ -8,6 +8,7 @@ from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.columns import BASE_STAT_SCALE, MOVES, STAT_SCALE, TEAM
 from sparring.games.pokemon.dex import Dex, load_dex
 from sparring.games.pokemon.formats import to_id
+from sparring.games.pokemon.settings import PINNED
 from sparring.games.pokemon.tracking.effects import SIDE_GUARDS, STALLING_MOVES
 
 STATUSES: dict[str, int] = {
@@ -138,9 +139,9 @@ class OwnSet(OwnMoves):
 
 
 @cache
-def load_tables(tables: int | str) -> Tables:
-    """The tables of a generation or of `Format.tables`, shared by all trackers."""
-    return Tables(load_dex(tables))
+def load_tables(tables: int | str, showdown: str = PINNED) -> Tables:
+    """The tables of a generation, or of `Format.tables`, in a version of Showdown, shared by all trackers."""
+    return Tables(load_dex(tables, showdown))
 
 
 @lru_cache(maxsize=65536)

@@ -30,8 +30,8 @@ from sparring.games.pokemon.tracking.tables import OwnSet, load_tables, parse_co
 class View:
     """The state. Handlers of lines and requests write to it through these methods or straight into the arrays."""
 
-    def __init__(self, tables: int | str, side: str) -> None:
-        self.tables = load_tables(tables)
+    def __init__(self, tables: int | str, side: str, showdown: str) -> None:
+        self.tables = load_tables(tables, showdown)
         self.generation = self.tables.dex.generation
         self.floats: array[float] = array("f", bytes(4 * FLOAT_COUNT))
         self.ids: array[int] = array("h", bytes(2 * ID_COUNT))

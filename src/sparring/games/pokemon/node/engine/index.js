@@ -2,38 +2,47 @@
 //
 // The modules here replace methods of Showdown's classes by ones that give the same results with less work; the tests
 // play battles with and without them and compare logs, requests and random numbers. They lean on how Showdown works
-// inside, so they refuse any version but the one they were written for.
+// inside, so a method is replaced only where its source, and that of all it stands in for, is the one that ours was
+// written for; otherwise it is left as it is. `replaced` and `left` (with the reasons) say which, `notice` says it in a
+// line, empty if nothing is left.
 'use strict';
-const VERSION = '0.11.11';
-const { version } = require('pokemon-showdown/package.json');
-if (version !== VERSION) throw new Error(`the faster engine is for pokemon-showdown ${VERSION}, not ${version}`);
+require('pokemon-showdown');
+const { METHODS, find, sourceHash, version } = require('./methods');
+const { showdown, sources } = require('./sources.json');
 
-const { Battle } = require('pokemon-showdown/dist/sim/battle');
-const { ModdedDex } = require('pokemon-showdown/dist/sim/dex');
-const { DexAbilities } = require('pokemon-showdown/dist/sim/dex-abilities');
-const { DexConditions } = require('pokemon-showdown/dist/sim/dex-conditions');
-const { DexNatures, DexTypes } = require('pokemon-showdown/dist/sim/dex-data');
-const { DexItems } = require('pokemon-showdown/dist/sim/dex-items');
-const { DexMoves } = require('pokemon-showdown/dist/sim/dex-moves');
-const { DexSpecies } = require('pokemon-showdown/dist/sim/dex-species');
-const { Pokemon } = require('pokemon-showdown/dist/sim/pokemon');
-const { PRNG } = require('pokemon-showdown/dist/sim/prng');
-const { remembering } = require('./names');
+const MOST_NAMED = 4;
 
-function replace(owner, { replaced }) {
-  for (const name of Object.keys(replaced)) {
-    if (typeof owner?.prototype[name] !== 'function') throw new Error(`pokemon-showdown has no ${name} to replace`);
-    Object.defineProperty(owner.prototype, name, { value: replaced[name] });
+/** Why a method cannot be replaced; empty if it can. */
+function objection(name) {
+  for (const source of [name, ...METHODS[name].inlines]) {
+    const hash = sourceHash(source);
+    if (!hash) return `${source} is missing`;
+    if (hash !== sources[source]) return `${source} differs`;
   }
+  return '';
 }
 
-for (const table of [DexAbilities, DexConditions, DexItems, DexMoves, DexNatures, DexSpecies, DexTypes]) {
-  replace(table, remembering(table));
+const left = {};
+for (const name in METHODS) {
+  const reason = objection(name);
+  if (reason) left[name] = reason;
 }
-replace(ModdedDex, require('./moves'));
-replace(new PRNG('gen5,0000000000000000').rng.constructor, require('./random'));
-replace(Battle, require('./events'));
-replace(Battle, require('./listing'));
-replace(Battle, require('./log'));
-replace(Battle, require('./turns'));
-replace(Pokemon, require('./pokemon'));
+const replaced = Object.keys(METHODS).filter(name => !(name in left));
+for (const name of replaced) {
+  const [place, key] = find(name);
+  Object.defineProperty(place, key, { value: METHODS[name].make(place[key]) });
+}
+
+function describe() {
+  const names = Object.keys(left);
+  if (!names.length) return '';
+  const named = names.slice(0, MOST_NAMED).map(name => (left[name].startsWith(`${name} `) ? name : `${name} (${left[name]})`));
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
+  return `pokemon-showdown ${version} is not quite the ${showdown} that the faster engine was written for: battles are ` +
+    `slower, with ${names.length} of ${Object.keys(METHODS).length} methods left as they are: ${named.join(', ')}${more}`;
+}
+
+// `node index.js` tells which.
+if (require.main === module) process.stdout.write(JSON.stringify({ replaced, left }));
+
+module.exports = { replaced, left, notice: describe() };

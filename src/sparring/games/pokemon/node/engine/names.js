@@ -19,20 +19,18 @@ function idOf(text) {
   return id;
 }
 
-/** The replacements for one of the dex's tables. */
-function remembering({ prototype: { get } }) {
-  return {
-    replaced: {
-      get(name) {
-        if (typeof name !== 'string') return get.call(this, name);
-        const known = (this[KNOWN] ??= new Map()).get(name);
-        if (known) return known;
-        const found = get.call(this, name);
-        if (found.exists && (name === found.id || name === found.name)) this[KNOWN].set(name, found);
-        return found;
-      },
-    },
-  };
-}
+const replaced = {
+  /** The `get` of one of the dex's tables, made from Showdown's. */
+  get(own) {
+    return function get(name) {
+      if (typeof name !== 'string') return own.call(this, name);
+      const known = (this[KNOWN] ??= new Map()).get(name);
+      if (known) return known;
+      const found = own.call(this, name);
+      if (found.exists && (name === found.id || name === found.name)) this[KNOWN].set(name, found);
+      return found;
+    };
+  },
+};
 
-module.exports = { idOf, remembering };
+module.exports = { idOf, replaced };

@@ -1,9 +1,8 @@
 // The end of a turn, without copying every move of every active Pokémon.
 //
 // `endTurn` is long and only two of its lines are slow, so those lines are replaced in its own source. A line that is
-// not there exactly once, or a source that needs more than its `this`, is an error when this module is loaded.
+// not there exactly once, or a source that needs more than its `this`, is an error when the replacement is made.
 'use strict';
-const { Battle } = require('pokemon-showdown/dist/sim/battle');
 
 /** A method of Showdown's with some lines of its source replaced. */
 function rewritten(method, lines) {
@@ -17,7 +16,7 @@ function rewritten(method, lines) {
 }
 
 const replaced = {
-  endTurn: rewritten(Battle.prototype.endTurn, [
+  endTurn: own => rewritten(own, [
     // A copy is only needed where a callback could change it.
     [
       'const activeMove = this.dex.getActiveMove(moveSlot.id);',

@@ -1,10 +1,9 @@
-// Plays seeded battles of random choices with Showdown as it is or with our faster engine, for the test that both do
-// the same:
+// Plays seeded battles of random choices with Showdown as it is or with the faster engine, to show that both do the same:
 //     node parity.js ENGINE FAMILIES [SHOW]
-// ENGINE is the module to load, or empty. FAMILIES is JSON, a list of {format, teams, sheets, battles, seed}: `teams` is
-// a file of packed teams or a random format to draw them from, `sheets` opens team sheets. One line a battle: the
-// family's number, decisions, and a digest of all that the engine did (log with its secret lines, requests, messages to
-// the sides, choices and the state of its random numbers). With SHOW, the transcript of that battle of each family.
+// ENGINE is `plain` or `fast`. FAMILIES is JSON, a list of {format, teams, sheets, battles, seed}: `teams` is a file of
+// packed teams or a random format to draw them from, `sheets` opens team sheets. One line a battle: the family's number,
+// decisions, and a digest of all that the engine did (log with its secret lines, requests, messages to the sides, choices
+// and the state of its random numbers). With SHOW, the transcript of that battle of each family.
 'use strict';
 const crypto = require('crypto');
 const fs = require('fs');
@@ -12,7 +11,7 @@ const { Battle, Teams, PRNG } = require('pokemon-showdown');
 const { choose } = require('./choices');
 
 const [engine, families, show] = process.argv.slice(2);
-if (engine) require(engine);
+if (engine === 'fast') require('./engine');
 Date.now = () => 0;
 const NONSENSE = ['move 7', 'switch 1', 'switch 9', 'move tackle mega zmove', 'pass', 'team 11', 'undo', ''];
 

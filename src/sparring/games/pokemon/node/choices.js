@@ -1,4 +1,4 @@
-// Random choices for the tests that play battles: what a side with `request` does next, drawn from `prng`.
+// Random choices: what a side with `request` does next, drawn from `prng`.
 // `arrange` may reorder the team in team preview before as many as the format allows are taken.
 'use strict';
 
