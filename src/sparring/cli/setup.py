@@ -7,7 +7,7 @@ import typer
 from sparring.cli.app import app, say
 
 
-@app.command(epilog="Example: sparring setup pokemon")
+@app.command(rich_help_panel="This machine", epilog="Example: sparring setup pokemon")
 def setup(game: Annotated[str, typer.Argument(help="The game.")]) -> None:
     """Fetch what a game needs besides Python packages into the cache folder; does nothing the second time.
 
