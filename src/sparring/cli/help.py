@@ -29,7 +29,8 @@ class Command(typer.core.TyperCommand):
         """Writes the lists of arguments and options."""
         arguments = [(_named(one), _text(one, ctx).removesuffix("[required]").strip()) for one in self._arguments(ctx)]
         options = []
-        for option in self.get_params(ctx):
+        parameters: list[Any] = self.get_params(ctx)
+        for option in parameters:
             if option.param_type_name == "option" and not option.hidden:
                 shown = str(option.display_type_rich(ctx) or "").strip("<>")
                 if not option.is_flag:
@@ -41,7 +42,8 @@ class Command(typer.core.TyperCommand):
                     formatter.write_dl(rows)
 
     def _arguments(self, ctx: Any) -> list[Any]:
-        return [one for one in self.get_params(ctx) if one.param_type_name == "argument" and not one.hidden]
+        parameters: list[Any] = self.get_params(ctx)
+        return [one for one in parameters if one.param_type_name == "argument" and not one.hidden]
 
 
 def _named(argument: Any) -> str:
@@ -83,6 +85,6 @@ class App(typer.Typer):
     def __init__(self, **options: Any) -> None:
         super().__init__(cls=Commands, no_args_is_help=True, **options)
 
-    def command(self, name: str | None = None, **options: Any) -> Callable[[_Function], _Function]:  # type: ignore[override]
+    def command(self, name: str | None = None, **options: Any) -> Callable[[_Function], _Function]:
         """Makes a command of a function."""
         return super().command(name, cls=Command, **options)
