@@ -110,8 +110,12 @@ def rules_text(named: Mapping[str, Any], settings: Struct) -> str:
     Mappings are left out: they are too long for a line.
     """
     chosen, usual = msgspec.to_builtins(settings), msgspec.to_builtins(type(settings)())
-    rules = {**named, **{key: value for key, value in chosen.items() if value != usual[key]}}
-    return ", ".join(f"{key} {_flow(value)}" for key, value in rules.items() if not isinstance(value, dict))
+    return in_a_line({**named, **{key: value for key, value in chosen.items() if value != usual[key]}})
+
+
+def in_a_line(values: Mapping[str, Any]) -> str:
+    """Settings as in `size 5, swap true`, without mappings."""
+    return ", ".join(f"{key} {_flow(value)}" for key, value in values.items() if not isinstance(value, dict))
 
 
 def _text(value: Any) -> str:
