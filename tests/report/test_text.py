@@ -199,6 +199,8 @@ def test_the_summary_of_the_ladder_uses_the_width_there_is():
     lines = shown(ladder_table(summary)).splitlines()
     assert lines[0] == "MyBot (runs/pokemon-gen1) at gen1ou: 100 matches"
     assert "win rate 60.5%, 95% interval 50.7% - 69.5%, rating 1312" in lines
+    assert "faults: none" in lines
+    assert "faults: late choices 2, failed 1" in shown(ladder_table({**summary, "late_choices": 2, "failed": 1}))
     assert "answers p50 12 ms, p99 31 ms, mean batch 4.2, 1,234 matches/hour" in lines
 
 

@@ -140,7 +140,8 @@ def _preflight(bench: Bench, say: Callable[[str], None]) -> Seating:
     seating = Seating.of(bench.model, game=bench.game, settings=bench.settings, networks=True)
     with seating.seated(matches=1, seed=bench.seed) as (_, arena):
         arena.wait()
-    say(f"{bench.game} ({in_a_line(seating.spec.settings)}): arena and model are there; {bench.matches} matches, {len(WAYS)} ways")
+    about = f"{bench.game} ({in_a_line(seating.spec.settings)})"
+    say(f"{about}: arena and model are there; {bench.matches} matches, {len(WAYS)} ways")
     return seating
 
 

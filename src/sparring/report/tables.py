@@ -147,11 +147,12 @@ def ladder_table(summary: Mapping[str, Any]) -> Group:
     known = [str(rating) for rating in summary["ratings"].values() if rating is not None]
     rating = f", rating {' and '.join(known)}" if known else ""
     answer = summary["answer_ms"]
+    faults = [f"{key.replace('_', ' ')} {summary[key]}" for key in _LADDER_FAULTS if summary[key]]
     return Group(
         about,
         table,
         f"win rate {summary['win_rate']:.1%}, 95% interval {low:.1%} - {high:.1%}{rating}",
-        ", ".join(f"{key.replace('_', ' ')} {summary[key]}" for key in _LADDER_FAULTS),
+        "faults: " + (", ".join(faults) or "none"),
         f"answers p50 {answer['p50']:.0f} ms, p99 {answer['p99']:.0f} ms, mean batch {summary['mean_batch']:.1f}, "
         f"{summary['matches_per_hour']:,.0f} matches/hour",
     )
