@@ -67,7 +67,7 @@ class Sight:
         orders = self._space.orders
         move, switch = int(orders.move[order]), int(orders.switch[order])
         if switch >= 0:
-            return f"switch to {self.member(request['side']['pokemon'][slots.index(switch)])}"
+            return self.member(request["side"]["pokemon"][slots.index(switch)], "switch to ")
         if move < 0:
             return "pass"
         gimmick, target = int(orders.gimmick[order]), int(orders.target[order])
@@ -79,14 +79,14 @@ class Sight:
         if gimmick:
             return name
         about = self._about_move(row, ranges, request["active"][place], place, move, target)
-        return f"{name:<28} {about}" if about else name
+        return f"{name:<24}  {about}" if about else name
 
-    def member(self, entry: Mapping[str, Any]) -> str:
-        """A Pokémon of the own team, by its entry in a request."""
+    def member(self, entry: Mapping[str, Any], what: str = "") -> str:
+        """A Pokémon of the own team, by its entry in a request, after `what` is done with it."""
         species = entry["details"].split(", ")[0]
         moves = ", ".join(self._move(str(move)) for move in entry["moves"])
         left, status = _condition(entry["condition"])
-        return f"{species:<14} {left:>4} {status:<4}{moves}".rstrip()
+        return f"{what + species:<24}  {left:>4} {status:<3}  {moves}".rstrip()
 
     def _active(self, row: Row, place: int) -> str:
         at = int(row["active_ids"][place, ActiveId.POKEMON]) - 1
