@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sparring.core import Answers, InputError
+from sparring.games.hex.model import HexModel
 from sparring.games.hex.text import draw_board, load_sgf, stones_after
 from sparring.league import Seating, Style
 from sparring.league.by_hand import play_by_hand
@@ -129,3 +130,13 @@ def test_a_terminal_gets_colours(monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert "\x1b[" in shown
     assert "a b c" in shown
+
+
+def test_the_kernels_that_show_the_end_are_compiled_before_the_first_question(play, monkeypatch):
+    order = []
+    apply = HexModel.apply
+    monkeypatch.setattr(HexModel, "apply", lambda *given: order.append("apply") or apply(*given))
+    monkeypatch.setattr("builtins.input", lambda prompt: order.append("asked") or "quit")
+    play("")
+    assert order == ["apply"]
+    assert play("")[0] is None
