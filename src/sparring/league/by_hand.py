@@ -91,9 +91,8 @@ class _Match:
         """The person's outcome."""
         rows, results = self._wait()
         if self.model is not None and isinstance(self.human, Showing):
-            _after(
-                self.model, rows, rows.legal.argmax(axis=1).astype(np.int32)
-            )  # compiles now, not after the last move
+            first = rows.legal.argmax(axis=1).astype(np.int32)
+            _after(self.model, rows, first)  # compiles now, not after the last move
         while not len(results):
             try:
                 actions = self._ask(rows)
