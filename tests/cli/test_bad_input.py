@@ -15,10 +15,10 @@ from tests.commands import one_line
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train", "hex-quik"], ["unknown preset 'hex-quik'; did you mean 'hex-quick'?"]),
+        (["train", "hex-quik"], ["unknown preset 'hex-quik' (did you mean 'hex-quick'?)"]),
         (["train", "hex-quick", "learner.lr=1"], ["learner.lr: unknown key", "learning_rate"]),
         (["train", "hex-quick", "learner.clip_range=-1"], ["learner.clip_range = -1", "> 0"]),
-        (["evaluate", "path", "random", "--game", "hex", "--sise", "5"], ["sise: unknown key; did you mean 'size'?"]),
+        (["evaluate", "path", "random", "--game", "hex", "--sise", "5"], ["sise: unknown key (did you mean 'size'?)"]),
         (["train", "hex-quick", "game=chess"], ["unknown game 'chess'", "hex"]),
         (["train", "hex-quick", "settings.size=2"], ["size = 2", ">= 3"]),
         (["train", "hex-quick", "matches"], ["key=value"]),

@@ -123,7 +123,7 @@ def test_presets_are_listed_and_one_is_shown_with_every_setting(run):
     assert "Five-by-five Hex from nothing" in listed
     shown = run("presets", "hex-quick", "learner.epochs=17", env={"COLUMNS": "120"}).stdout
     assert re.search(r"learner.epochs +17 .*default 3\]", " ".join(shown.split()))
-    assert re.search(r"settings.size +5 +Cells along one edge", shown)
+    assert re.search(r"settings.size +5\s+Cells along one edge", shown)
 
 
 def test_settings_of_a_game_are_shown_without_torch():

@@ -46,7 +46,7 @@ def test_overrides_leave_the_preset_untouched():
     [
         ("inner.rate=-1", r"inner.rate = -1: expected `float` > 0"),
         ("inner.speed=1", r"inner.speed: unknown key; allowed: rate"),
-        ("inner.rat=1", r"inner.rat: unknown key; did you mean 'rate'\?; allowed: rate"),
+        ("inner.rat=1", r"inner.rat: unknown key \(did you mean 'rate'\?\); allowed: rate"),
         ("colour=red", r"colour: unknown key; allowed: inner, modes, shares, learner, size"),
         ("modes=[1v1, 4v4]", r"modes\[1\] = .*: invalid enum value '4v4'; allowed: 1v1, 2v2"),
         ("shares.high=1", r"shares.high: unknown key; allowed: near, far"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sparring.core import Answers, InputError
+from sparring.games.hex.model import HexModel
 from sparring.games.hex.text import draw_board, load_sgf, stones_after
 from sparring.league import Seating, Style
 from sparring.league.by_hand import play_by_hand
@@ -129,3 +130,11 @@ def test_a_terminal_gets_colours(monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert "\x1b[" in shown
     assert "a b c" in shown
+
+
+def test_the_kernels_that_show_the_end_are_compiled_before_the_first_question(play, monkeypatch):
+    calls = []
+    apply = HexModel.apply
+    monkeypatch.setattr(HexModel, "apply", lambda *given: calls.append(given) or apply(*given))
+    assert play("quit")[0] is None
+    assert len(calls) == 1

@@ -218,7 +218,7 @@ def test_presets_are_valid(preset):
 
 
 def test_bad_settings_name_the_key(tmp_path):
-    with pytest.raises(InputError, match=r"learner\.search\.simulation: unknown key; did you mean 'simulations'"):
+    with pytest.raises(InputError, match=r"learner\.search\.simulation: unknown key \(did you mean 'simulations'"):
         load_config("hex-7x7", ["learner.search.simulation=3"])
     with pytest.raises(InputError, match=r"learner\.replay_ratio"):
         load_config("hex-7x7", ["learner.replay_ratio=0"])

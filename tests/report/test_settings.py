@@ -9,7 +9,7 @@ from msgspec import Meta
 from rich.console import Console
 
 from sparring.core import game_names, load_game
-from sparring.report.settings import settings_of, settings_table
+from sparring.report.settings import rules_text, settings_list, settings_of
 from sparring.training.config import TrainConfig, game_parts, load_config, preset_names
 
 
@@ -61,10 +61,28 @@ def test_every_preset_can_be_shown_at_80_columns_with_its_keys_whole(name):
     config, game = load_config(name, [])
     settings = list(settings_of(TrainConfig, config, parts=game_parts(config, game)))
     console = Console(width=80, file=StringIO())
-    console.print(settings_table(iter(settings)))
+    console.print(settings_list(settings))
     shown = {line.split(" ")[0] for line in console.file.getvalue().splitlines()}
     assert {setting.key for setting in settings} <= shown
     assert {"settings.size" if game.name == "hex" else "game", "learner.kind", "evaluation.matches"} <= shown
+
+
+def test_a_mapping_has_a_line_an_entry_and_lists_look_like_yaml():
+    config, game = load_config("rocket-1v1", [])
+    rows = {row.key: row for row in settings_of(TrainConfig, config, parts=game_parts(config, game))}
+    assert rows["settings.starts"].value.splitlines()[:2] == ["kickoff: 3.0", "replay: 2.0"]
+    assert "hit: {start: 1.0, end: 0.2, over: 4000000}" in rows["settings.rewards.components"].value.splitlines()
+    assert rows["evaluation.opponents"].default == "[random]"
+
+
+def test_the_rules_of_a_match_are_what_its_spec_names_and_what_was_chosen():
+    hex_settings = load_game("hex").settings
+    assert rules_text({"size": 7, "swap": False}, hex_settings()) == "size 7, swap false"
+    assert rules_text({"size": 5, "swap": False}, hex_settings(size=5, opening=2)) == "size 5, swap false, opening 2"
+    rocket = load_game("rocket").settings
+    assert rules_text({}, rocket(end="clock", modes=("2v2",), room=2, starts={"random": 1.0})) == (
+        "modes [2v2], room 2, end clock"
+    )
 
 
 @pytest.mark.parametrize("name", game_names())

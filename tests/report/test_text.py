@@ -54,11 +54,35 @@ def test_the_panel_on_a_terminal_of_80_columns_shows_everything_about_a_run(term
         shown.rated(40, SCORES)
     text = terminal()
     assert "\u2501" * 10 in text
-    for part in ("training", " 52%", "left", "update 57", "410 matches/s  61,200 decisions/s  batch 512"):
-        assert part in text
-    assert "learn 61%  forward 29%  rating 7%  collect 3%" in text
-    assert "policy loss -0.0123  value loss 0.231  entropy 1.84  KL 0.0103" in text
-    assert "random 99.5% [97.2, 99.9]  path 81.0% [75.0, 85.8]  (update 40)" in text
+    lines = [line.rstrip() for line in text[text.rindex("training") :].splitlines()]
+    assert max(map(len, lines)) <= 80
+    for part in (" 52%", "left", "update 57"):
+        assert part in lines[0]
+    assert lines[1:] == [
+        "speed     decisions/s  61,200  matches/s      410  batch      512",
+        "time      learn           61%  forward        29%  rating      7%  collect  3%",
+        "learning  policy loss -0.0123  value loss  0.2314  entropy 1.8441  KL   0.0103",
+        "win rate  random        99.5%  97.2% - 99.9%   after update 40",
+        "          path          81.0%  75.0% - 85.8%",
+    ]
+
+
+def test_figures_stand_still_while_they_change_and_small_ones_keep_a_digit(terminal):
+    with TrainingPanel(total=100) as shown:
+        shown.update(1, 10, FIGURES)
+        shown.update(2, 20, FIGURES | {"loss/policy_loss": 0.5, "loss/approx_kl": 2e-5, "play/mean_batch": 7.0})
+    text = terminal()
+    assert "learning  policy loss  0.5000  value loss  0.2314  entropy 1.8441  KL  2.0e-05" in text
+    assert "speed     decisions/s  61,200  matches/s      410  batch        7" in text
+
+
+def test_a_long_name_and_an_exploitability_have_their_lines_in_the_panel(terminal):
+    with TrainingPanel(total=100) as shown:
+        shown.update(1, 10, FIGURES)
+        shown.rated(1, {"runs/first/checkpoints/24": Score(3, 0, 1)}, nash_conv=0.25)
+    text = terminal()
+    assert "win rate  runs/first/checkpoints/24   75.0%  30.1% - 95.4%   after update 1" in text
+    assert "          NashConv                     0.25" in text
 
 
 def test_the_panel_says_what_a_run_waits_for(terminal):
@@ -69,7 +93,7 @@ def test_the_panel_says_what_a_run_waits_for(terminal):
         shown._live.refresh()
         shown.update(5, 20, FIGURES)
     text = terminal()
-    assert "speed     update 4 under way for 0:00" in text
+    assert "now       update 4 under way for 0:00" in text
     assert "now       rating against path: 120 of 400 matches" in text
     assert "now" not in text[text.rindex("training") :]
 
@@ -100,7 +124,7 @@ def test_a_bar_on_a_terminal_of_80_columns_keeps_its_time_left_above_long_detail
         bar._live.refresh()
     text = terminal()
     assert "\u2501" * 10 in text
-    assert " 50%  0:00 left" in text
+    assert " 50%   0:00 left" in text
     assert " ".join(text.split()).count("many details") >= 7
 
 
@@ -130,10 +154,9 @@ def test_only_what_takes_long_is_announced(monkeypatch):
 
 def test_a_score_as_a_table_and_as_data():
     score = Score(wins=6, draws=2, losses=2, failed=1, decisions_per_match=9.5)
-    table = score_table("mine", {"random": score})
-    cells = [next(iter(column.cells)) for column in table.columns]
-    assert cells[:2] == ["random", "70.0%"]
-    assert cells[3:] == ["6", "2", "2"]
+    title, _, _, cells = shown(score_table("mine at hex, " + "x" * 60, {"random": score})).splitlines()
+    assert title == "mine at hex, " + "x" * 60
+    assert cells.split() == ["random", "70.0%", "39.7%", "-", "89.2%", "6", "2", "2"]
     data = score_json(score)
     assert data["matches"] == 10
     assert data["interval"][0] < data["win_rate"] == 0.7 < data["interval"][1]
@@ -159,7 +182,7 @@ def test_the_state_of_a_server_fits_80_columns():
     models = {"main": model, "older": model}
     report = Report(protocol=1, uptime=86_400.0, requests_per_second=12_345.6, refused=0, models=models)
     text = shown(status_table("tcp://localhost:5555", report))
-    heading, first, _ = text.splitlines()[1:]
+    heading, _, first, _ = text.splitlines()[1:]
     assert " ".join(heading.split()) == "model version clients slots requests batch queue p50/p95/p99 ms"
     assert first.split() == ["main", "123456", "128", "8192/8192", "1,234,567,890", "31.9", "120", "12.3/123/1500"]
 
@@ -176,6 +199,8 @@ def test_the_summary_of_the_ladder_uses_the_width_there_is():
     lines = shown(ladder_table(summary)).splitlines()
     assert lines[0] == "MyBot (runs/pokemon-gen1) at gen1ou: 100 matches"
     assert "win rate 60.5%, 95% interval 50.7% - 69.5%, rating 1312" in lines
+    assert "faults: none" in lines
+    assert "faults: late choices 2, failed 1" in shown(ladder_table({**summary, "late_choices": 2, "failed": 1}))
     assert "answers p50 12 ms, p99 31 ms, mean batch 4.2, 1,234 matches/hour" in lines
 
 

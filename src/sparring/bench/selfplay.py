@@ -32,6 +32,7 @@ from sparring.inference import Device, NetworkPlayer
 from sparring.league import Seating
 from sparring.league.serve import model_source
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
+from sparring.report.settings import in_a_line
 from sparring.rollout import WorkerArena
 from sparring.rollout.selfplay import play_into_store
 from sparring.rollout.store import EpisodeStore, shards
@@ -139,7 +140,7 @@ def _preflight(bench: Bench, say: Callable[[str], None]) -> Seating:
     seating = Seating.of(bench.model, game=bench.game, settings=bench.settings, networks=True)
     with seating.seated(matches=1, seed=bench.seed) as (_, arena):
         arena.wait()
-    about = f"{bench.game} {dict(seating.spec.settings)}"
+    about = f"{bench.game} ({in_a_line(seating.spec.settings)})"
     say(f"{about}: arena and model are there; {bench.matches} matches, {len(WAYS)} ways")
     return seating
 

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sparring.cli.help import Commands
+from sparring.cli.help import App
 from sparring.cli.output import outlive_readers
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-app = typer.Typer(
+app = App(
     name="sparring",
     help="Train game-playing agents by self-play, rate them, play against them.",
-    cls=Commands,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

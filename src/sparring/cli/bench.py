@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from sparring.cli.app import app, say, show
-from sparring.cli.help import Commands
+from sparring.cli.help import App
 from sparring.cli.options import EXTRA, NETWORK, BatchSize, Parallel, Seed, TimeoutMs, game_settings
 
-bench = typer.Typer(cls=Commands, help="Measure this machine.", no_args_is_help=True)
-app.add_typer(bench, name="bench")
+bench = App(help="Measure this machine.")
+app.add_typer(bench, name="bench", rich_help_panel="This machine")
 
 
 @bench.command(

@@ -22,6 +22,7 @@ from sparring.cli.options import (
 
 
 @app.command(
+    rich_help_panel="Train and play",
     context_settings=EXTRA,
     epilog="Example: sparring evaluate runs/hex-quick path --size 5 --matches 400",
 )
@@ -53,6 +54,7 @@ def evaluate(
     from sparring.league import Seating, Style
     from sparring.league.evaluation import evaluate_entrants, rating_matches
     from sparring.report.progress import ProgressLine
+    from sparring.report.settings import rules_text
     from sparring.report.tables import score_json, score_table
 
     style = Style(
@@ -80,4 +82,5 @@ def evaluate(
         about = {"first": first, "second": second, "game": seating.game.name, "settings": settings}
         print(json.dumps({**about, **score_json(score)}))
     else:
-        show(score_table(f"{first} at {seating.game.name} {settings}", {second: score}))
+        title = f"{first} at {seating.game.name}: {rules_text(settings, seating.settings)}".removesuffix(": ")
+        show(score_table(title, {second: score}))

@@ -3,7 +3,7 @@
 from sparring.cli.app import app, print_version, show
 
 
-@app.command(epilog="Example: sparring games")
+@app.command(rich_help_panel="Look up", epilog="Example: sparring games")
 def games() -> None:
     """List the installed games, their built-in players, their presets and the agents that come with them."""
     from sparring.core import game_names, load_game
@@ -12,7 +12,7 @@ def games() -> None:
     show(games_table([load_game(name) for name in game_names()]))
 
 
-@app.command(epilog="Example: sparring version")
+@app.command(rich_help_panel="Look up", epilog="Example: sparring version")
 def version() -> None:
     """Print the version."""
     print_version()

@@ -1,15 +1,64 @@
 """How `--help` looks: plain text that fits any width, with no name of a command or option cut."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+import typer
 import typer.core
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _FIRST = ("train", "evaluate", "play", "games", "presets", "settings")
 """What newcomers need, at the top of the list."""
+_VALUES = {"str": "TEXT", "int": "N", "int range": "N", "float": "X", "float range": "X", "path": "PATH"}
+"""What stands behind an option, by the type of its value."""
+
+
+class Command(typer.core.TyperCommand):
+    """A command whose arguments and values are called as people call them: `sparring train PRESET --seed N`."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What follows the command's name in the line of its use."""
+        pieces = ["[OPTIONS]"]
+        for argument in self._arguments(ctx):
+            name = _named(argument)
+            pieces.append((name if argument.required else f"[{name}]") + ("..." if argument.nargs != 1 else ""))
+        return pieces
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes the lists of arguments and options."""
+        arguments = [(_named(one), _text(one, ctx).removesuffix("[required]").strip()) for one in self._arguments(ctx)]
+        options = []
+        parameters: list[Any] = self.get_params(ctx)
+        for option in parameters:
+            if option.param_type_name == "option" and not option.hidden:
+                shown = str(option.display_type_rich(ctx) or "").strip("<>")
+                if not option.is_flag:
+                    option.metavar = _VALUES.get(shown, shown)
+                options.append(option.get_help_record(ctx))
+        for title, rows in (("Arguments", arguments), ("Options", options)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def _arguments(self, ctx: Any) -> list[Any]:
+        parameters: list[Any] = self.get_params(ctx)
+        return [one for one in parameters if one.param_type_name == "argument" and not one.hidden]
+
+
+def _named(argument: Any) -> str:
+    return str(argument.metavar or argument.name.upper())
+
+
+def _text(argument: Any, ctx: Any) -> str:
+    return str(argument.get_help_record(ctx)[1])
 
 
 class Commands(typer.core.TyperGroup):
-    """A group of commands that lists each with the whole first sentence of its help."""
+    """A group of commands that lists each with the whole first sentence of its help, by section.
+
+    A command's section is its `rich_help_panel`.
+    """
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names in the order that help shows them."""
@@ -17,11 +66,25 @@ class Commands(typer.core.TyperGroup):
         return [name for name in _FIRST if name in names] + [name for name in names if name not in _FIRST]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes the list of commands."""
-        rows = []
+        """Writes the sections of the list of commands."""
+        sections: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
             if command is not None and not command.hidden:
-                rows.append((name, (command.help or "").partition("\n")[0]))
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+                section = getattr(command, "rich_help_panel", None) or "Commands"
+                sections.setdefault(section, []).append((name, (command.help or "").partition("\n")[0]))
+        width = max(len(name) for rows in sections.values() for name, _ in rows)
+        for section, rows in sections.items():
+            with formatter.section(section):
+                formatter.write_dl([(name.ljust(width), text) for name, text in rows])
+
+
+class App(typer.Typer):
+    """A typer app whose help looks like this."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(cls=Commands, no_args_is_help=True, **options)
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[_Function], _Function]:
+        """Makes a command of a function."""
+        return super().command(name, cls=Command, **options)

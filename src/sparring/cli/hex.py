@@ -12,6 +12,7 @@ from sparring.cli.options import EXTRA, NETWORK, DeviceOption, Seed, Threads, ga
 
 
 @app.command(
+    rich_help_panel="Hex",
     context_settings=EXTRA,
     epilog="Example: sparring gtp hex hex-7x7 --simulations 256",
 )
@@ -44,6 +45,7 @@ def gtp(
 
 
 @app.command(
+    rich_help_panel="Hex",
     context_settings=EXTRA,
     epilog="Example: sparring analyse hex hex-7x7 game.sgf --simulations 256 > analysis.jsonl",
 )
@@ -70,7 +72,7 @@ def analyse(
         print(json.dumps(found), flush=True)
 
 
-@app.command(epilog="Example: sparring sgf games/hex > games.sgf")
+@app.command(rich_help_panel="Hex", epilog="Example: sparring sgf games/hex > games.sgf")
 def sgf(
     store: Annotated[Path, typer.Argument(help="A folder that sparring selfplay hex has saved.")],
 ) -> None:

@@ -20,6 +20,7 @@ from sparring.cli.options import (
 
 
 @app.command(
+    rich_help_panel="Train and play",
     context_settings=EXTRA,
     epilog="Example: sparring play hex runs/hex-quick --seat 1",
 )
@@ -36,7 +37,10 @@ def play(
     save: Annotated[Path | None, typer.Option(help="A new file for the match (Hex: SGF).")] = None,
     seed: Seed = 0,
 ) -> None:
-    """Play a match against a player in the terminal."""
+    """Play a match against a player in the terminal.
+
+    Game settings follow as --key value: --size 7 --swap true.
+    """
     from sparring.league import Seating, Style
     from sparring.league.by_hand import play_by_hand
 

@@ -14,12 +14,16 @@ _PASSWORD = "SPARRING_PASSWORD"
 
 
 @app.command(
+    rich_help_panel="Pokémon",
     epilog="Example: sparring ladder --server ws://localhost:8000 --format gen1ou --username MyBot "
-    "--model runs/pokemon-gen1 --matches 100 --parallel 8"
+    "--model runs/pokemon-gen1 --matches 100 --parallel 8",
 )
 def ladder(
     server: Annotated[
-        list[str], typer.Option(help="ws://host:port, or the whole WebSocket address. Repeat to spread over several.")
+        list[str],
+        typer.Option(
+            metavar="ADDRESS", help="ws://host:port, or the whole WebSocket address. Repeat to spread over several."
+        ),
     ],
     username: Annotated[str, typer.Option(help="The name to play under.")],
     model: Annotated[str, typer.Option(help=PLAYER)],
@@ -97,7 +101,7 @@ def ladder(
         raise lost
 
 
-@app.command(epilog="Example: sparring showdown --port 8000")
+@app.command(rich_help_panel="Pokémon", epilog="Example: sparring showdown --port 8000")
 def showdown(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8000,
     throttle: Annotated[bool, typer.Option(help="Keep the limits of a public server.")] = False,

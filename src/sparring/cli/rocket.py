@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from sparring.cli.app import NEXT_STEPS, app, say, show
-from sparring.cli.help import Commands
+from sparring.cli.help import App
 from sparring.cli.options import (
     EXTRA,
     NETWORK,
@@ -21,8 +21,8 @@ from sparring.cli.options import (
 
 NEXT_STEPS["rocket"] = "sparring watch rocket {run}"
 
-watch = typer.Typer(cls=Commands, help="See a match.", no_args_is_help=True)
-app.add_typer(watch, name="watch")
+watch = App(help="See a match.")
+app.add_typer(watch, name="watch", rich_help_panel="Rocket League")
 
 
 @watch.command(
@@ -69,8 +69,8 @@ def watch_rocket(
     print(summary(recording))
 
 
-export = typer.Typer(cls=Commands, help="Write a trained policy for use without Sparring.", no_args_is_help=True)
-app.add_typer(export, name="export")
+export = App(help="Write a trained policy for use without Sparring.")
+app.add_typer(export, name="export", rich_help_panel="Rocket League")
 
 
 @export.command("rocket", context_settings=EXTRA, epilog="Example: sparring export rocket runs/rocket-1v1 bot/")
@@ -92,8 +92,8 @@ def export_rocket(
     say(f"wrote {folder}")
 
 
-rewards = typer.Typer(cls=Commands, help="Look into the rewards of a Rocket League run.", no_args_is_help=True)
-app.add_typer(rewards, name="rewards")
+rewards = App(help="Look into the rewards of a Rocket League run.")
+app.add_typer(rewards, name="rewards", rich_help_panel="Rocket League")
 
 
 @rewards.command("inspect", epilog="Example: sparring rewards inspect runs/rocket-1v1 --out rewards.svg")

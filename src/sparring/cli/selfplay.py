@@ -22,6 +22,7 @@ from sparring.cli.options import (
 
 
 @app.command(
+    rich_help_panel="Train and play",
     context_settings=EXTRA,
     epilog="Example: sparring selfplay hex --model hex-7x7 --matches 10000 --save games/hex",
 )

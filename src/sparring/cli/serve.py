@@ -10,6 +10,7 @@ from sparring.cli.options import EXTRA, AsJson, BatchSize, DeviceOption, Timeout
 
 
 @app.command(
+    rich_help_panel="Serve",
     context_settings=EXTRA,
     epilog="Example: sparring serve --model main=runs/hex-quick --watch",
 )
@@ -18,8 +19,8 @@ def serve(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=PLAYER, where PLAYER is a run or checkpoint folder, shipped weights or package.module:factory. "
-            "Repeat for several."
+            metavar="NAME=PLAYER",
+            help="PLAYER is a run or checkpoint folder, shipped weights or package.module:factory. Repeat for several.",
         ),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 5555,
@@ -71,7 +72,10 @@ def serve(
     )
 
 
-@app.command(epilog="Example: sparring keys keys && sparring serve --bind 0.0.0.0 --key keys/server.key --model ...")
+@app.command(
+    rich_help_panel="Serve",
+    epilog="Example: sparring keys keys && sparring serve --bind 0.0.0.0 --key keys/server.key --model ...",
+)
 def keys(
     folder: Annotated[Path, typer.Argument(help="Where to write server.key and client.key.")] = Path("keys"),
 ) -> None:

@@ -8,7 +8,7 @@ from sparring.cli.app import app, say
 from sparring.cli.options import EXTRA, game_settings
 
 
-@app.command(context_settings=EXTRA, epilog="Example: sparring setup pokemon")
+@app.command(rich_help_panel="This machine", context_settings=EXTRA, epilog="Example: sparring setup pokemon")
 def setup(context: typer.Context, game: Annotated[str, typer.Argument(help="The game.")]) -> None:
     """Fetch what a game needs besides Python packages into the cache folder; does nothing the second time.
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 @app.command(
+    rich_help_panel="Train and play",
     epilog="Example: sparring train hex-quick learner.learning_rate=5e-4 --run runs/try",
 )
 def train(

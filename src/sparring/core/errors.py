@@ -13,6 +13,6 @@ class RunError(Exception):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'path'?` if one of the `known` names is much like `word`, else nothing."""
+    """` (did you mean 'path'?)` if one of the `known` names is much like `word`, else nothing."""
     close = get_close_matches(word, sorted(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f" (did you mean {close[0]!r}?)" if close else ""

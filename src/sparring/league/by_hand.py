@@ -90,6 +90,9 @@ class _Match:
     def play(self) -> float:
         """The person's outcome."""
         rows, results = self._wait()
+        if self.model is not None and isinstance(self.human, Showing):
+            first = rows.legal.argmax(axis=1).astype(np.int32)
+            _after(self.model, rows, first)  # compiles now, not after the last move
         while not len(results):
             try:
                 actions = self._ask(rows)

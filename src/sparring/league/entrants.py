@@ -1,12 +1,12 @@
 """Entrants: the one way to name a player.
 
-    runs/hex-quick                    a run folder: its best checkpoint, else its newest
-    runs/hex-quick/checkpoints/40     a checkpoint folder
-    hex-7x7                           weights that come with a game
-    random, path                      a built-in player
-    my_agents.mine:build              a network that your code builds
-    my_agents.mine:build=runs/mine    the same with the weights of a run or checkpoint
-    tcp://host:5555/main              a model of a policy server
+    runs/hex-quick                         a run folder: its best checkpoint, else its newest
+    runs/hex-quick/checkpoints/00000036    a checkpoint folder
+    hex-7x7                                weights that come with a game
+    random, path                           a built-in player
+    my_agents.mine:build                   a network that your code builds
+    my_agents.mine:build=runs/mine         the same with the weights of a run or checkpoint
+    tcp://host:5555/main                   a model of a policy server
 
 Names of players and weights come before folders: a folder that is called like one is written as a path, `./random`.
 """

@@ -52,7 +52,9 @@ class Seating:
         if game is None:
             if not trained:
                 names = ", ".join(entrant.name for entrant in entrants)
-                raise InputError(f"no checkpoint among the players ({names}): say which game with --game")
+                raise InputError(
+                    f"no checkpoint among the players ({names}): say which game (--game, in Python game=...)"
+                )
             game = trained[0][1].game
         plugin = load_game(game)
         for name, spec in trained:

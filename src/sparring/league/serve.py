@@ -11,6 +11,7 @@ from sparring.core import InputError, Interrupts
 from sparring.inference.device import Device
 from sparring.league.entrants import Entrant
 from sparring.league.seating import Seating
+from sparring.report.settings import in_a_line
 from sparring.serving.keys import read_server_key
 from sparring.serving.models import ModelSource
 from sparring.serving.server import PolicyServer, ServerSettings
@@ -75,6 +76,6 @@ def serve_models(
             stack.callback(http.shutdown)
         interrupts = stack.enter_context(Interrupts())
         for source in sources:
-            say(f"{source.name}: {source.spec.game} {dict(source.spec.settings)}, version {source.version}")
+            say(f"{source.name}: {source.spec.game} ({in_a_line(source.spec.settings)}), version {source.version}")
         ready(f"Ready on {running.address}: {', '.join(running.models)}")
         running.run(lambda: interrupts.asked)

@@ -40,7 +40,10 @@ class GateSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class AlphaZeroSettings(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="alphazero"
 ):
-    """The settings of AlphaZero; each comment says what raising the value does."""
+    """AlphaZero: the policy learns what a tree search plays, the value how matches end.
+
+    Each comment says what raising the value does.
+    """
 
     search: SearchSettings = GumbelSettings(gumbel_scale=1.0, reuse_tree=False)
     """How self-play looks ahead."""

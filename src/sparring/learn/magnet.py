@@ -29,7 +29,10 @@ from sparring.policy import Policy
 class MagnetSettings(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="magnet"
 ):
-    """The settings of the penalty; `ppo` holds the rest. Each comment says what raising the value does."""
+    """PPO with a KL penalty towards older copies of the policy; `ppo` holds PPO's own settings.
+
+    Each comment says what raising the value does.
+    """
 
     kl_coef: NonNegative = 0.1
     """The coefficient of the KL divergence in the loss: raising it makes learning slower and steadier, the policy more

@@ -24,7 +24,10 @@ from sparring.policy import Policy, value_error
 
 
 class PpoSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="ppo"):
-    """The settings of PPO; each comment says what raising the value does."""
+    """PPO: policy gradients in clipped steps.
+
+    Each comment says what raising the value does.
+    """
 
     batch_size: Count = 16384
     """Decisions collected for each update: raising it makes gradients less noisy and updates rarer."""

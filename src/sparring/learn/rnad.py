@@ -40,9 +40,10 @@ from sparring.policy import Output, Policy, value_error
 
 
 class RnadSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="rnad"):
-    """The settings of R-NaD; each comment says what raising the value does.
+    """R-NaD: towards an equilibrium, by way of games with regularised rewards.
 
-    DeepNash's values are the defaults; a small game wants larger steps and shorter iterations.
+    Each comment says what raising the value does. DeepNash's values are the defaults; a small game wants larger steps
+    and shorter iterations.
     """
 
     batch_size: Count = 16384

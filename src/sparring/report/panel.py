@@ -10,6 +10,7 @@ from time import monotonic
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from sparring.core.rows import nested
 from sparring.core.score import Score
@@ -20,6 +21,10 @@ _LINE_SECONDS = 30.0
 _LINES_A_HEADING = 20
 _LEARNING = {"policy_loss": "policy loss", "value_loss": "value loss", "entropy": "entropy", "approx_kl": "KL"}
 """Metrics of `loss/` that the panel shows, and what it calls them."""
+_TITLE = len("training")
+_CELLS = (19, 18, 14, 11)
+"""Widths of the panel's columns of figures: with the titles of its rows they fit 80 columns."""
+_NAME = len("policy loss")
 _COLUMNS = {
     "decisions": 11, "done": 4, "left": 7, "decisions/s": 11, "policy": 9, "value": 8, "entropy": 7, "KL": 8,
 }  # fmt: skip
@@ -33,7 +38,7 @@ class TrainingPanel:
         self._pace = Pace(total, done)
         self._update = update
         self._figures: Mapping[str, float] = {}
-        self._rated = ""
+        self._rated: tuple[int, Mapping[str, Score], float | None] | None = None
         self._doing = ""
         self._lines = 0
         self._last_line = monotonic()
@@ -58,10 +63,10 @@ class TrainingPanel:
 
     def rated(self, update: int, scores: Mapping[str, Score], nash_conv: float | None = None) -> None:
         """Shows how the policy after update number `update` did, by opponent."""
-        self._rated = f"{rating_text(scores, nash_conv)}  (update {update:,})"
+        self._rated = (update, scores, nash_conv)
         self._doing = ""
         if self._live is None and self._figures:
-            self._print_line(self._rated)
+            self._print_line(f"{rating_text(scores, nash_conv)}  (update {update:,})")
 
     def doing(self, text: str) -> None:
         """Shows what keeps the run from its next update, such as a rating's matches."""
@@ -70,25 +75,20 @@ class TrainingPanel:
             self._print(text)
 
     def _render(self) -> RenderableType:
-        rows = Table.grid(padding=(0, 2, 0, 0))
-        rows.add_column(no_wrap=True, style="dim", min_width=len("training"))
-        rows.add_column(overflow="fold")
+        parts: list[RenderableType] = [bar("training", self._pace, f"update {self._update:,}")]
+        doing = self._doing
         if self._figures:
-            groups = nested(self._figures)
-            play, stages = groups["play"], groups.get("time", {})
-            rows.add_row("speed", speed_text(play))
-            rows.add_row("time", "  ".join(f"{stage} {part:.0%}" for stage, part in stages.items() if part >= 0.005))
-            learning = [f"{name} {groups['loss'][key]:.3g}" for key, name in _LEARNING.items() if key in groups["loss"]]
-            rows.add_row("learning", "  ".join(learning))
-        else:
-            rows.add_row(
-                "speed", f"update {self._update + 1:,} under way for {duration(monotonic() - self._pace.started)}"
-            )
-        if self._rated:
-            rows.add_row("win rate", self._rated)
-        if self._doing:
-            rows.add_row("now", printable_lines(self._doing))
-        return Group(bar("training", self._pace, f"update {self._update:,}"), rows)
+            parts.append(_figures_grid(self._figures))
+        elif not doing:
+            doing = f"update {self._update + 1:,} under way for {duration(monotonic() - self._pace.started)}"
+        if self._rated is not None:
+            parts.append(_rating_grid(*self._rated))
+        if doing:
+            row = Table.grid(padding=(0, 2, 0, 0))
+            row.add_column(style="dim", width=_TITLE)
+            row.add_row("now", Text(printable_lines(doing)))
+            parts.append(row)
+        return Group(*parts)
 
     def _print_line(self, rated: str) -> None:
         """One line of the table, with its headings every now and then."""
@@ -112,12 +112,53 @@ class TrainingPanel:
         print(printable_lines(text), file=sys.stderr, flush=True)
 
 
-def speed_text(play: Mapping[str, float]) -> str:
-    """How fast an update was, by its metrics of `play/`."""
-    return (
-        f"{play['matches_per_second']:,.0f} matches/s  {play['decisions_per_second']:,.0f} decisions/s  "
-        f"batch {play['mean_batch']:.0f}"
-    )
+def _figures_grid(figures: Mapping[str, float]) -> Table:
+    """An update's metrics in columns, so that figures stand still while they change: names left, values right."""
+    groups = nested(figures)
+    play, loss, stages = groups["play"], groups["loss"], groups.get("time", {})
+    longest = sorted(stages, key=lambda stage: -stages[stage])[: len(_CELLS)]
+    lines = {
+        "speed": {
+            "decisions/s": f"{play['decisions_per_second']:,.0f}",
+            "matches/s": f"{play['matches_per_second']:,.0f}",
+            "batch": f"{play['mean_batch']:,.0f}",
+        },
+        "time": {stage: f"{part:.0%}" for stage, part in stages.items() if stage in longest and part >= 0.005},
+        "learning": {name: _figure(loss[key]) for key, name in _LEARNING.items() if key in loss},
+    }
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", width=_TITLE)
+    for width in _CELLS:
+        grid.add_column(no_wrap=True, min_width=width)
+    for title, cells in lines.items():
+        texts = []
+        for (name, value), width in zip(cells.items(), _CELLS, strict=False):
+            texts.append(Text(name, "dim").append(f" {value:>{max(0, width - len(name) - 1)}}", "not dim"))
+        grid.add_row(title, *texts)
+    return grid
+
+
+def _rating_grid(update: int, scores: Mapping[str, Score], nash_conv: float | None) -> Table:
+    """A line an opponent: the win rate and its 95% interval."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", width=_TITLE)
+    grid.add_column(min_width=_NAME, max_width=40, overflow="fold")
+    grid.add_column(justify="right", no_wrap=True, min_width=_CELLS[0] - _NAME - 2)
+    grid.add_column(no_wrap=True, style="dim")
+    rows = [
+        (name, f"{score.win_rate:.1%}", "{:.1%} - {:.1%}".format(*score.interval)) for name, score in scores.items()
+    ]
+    if nash_conv is not None:
+        rows.append(("NashConv", f"{nash_conv:.3g}", ""))
+    for number, (name, value, interval) in enumerate(rows):
+        note = f"{interval:16}after update {update:,}" if number == 0 else interval
+        grid.add_row("" if number else "win rate", Text(printable_lines(name)), value, note)
+    return grid
+
+
+def _figure(value: float) -> str:
+    """Four decimals, or an exponent where those would say nothing."""
+    return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1000 else f"{value:.1e}"
 
 
 def rating_text(scores: Mapping[str, Score], nash_conv: float | None = None) -> str:

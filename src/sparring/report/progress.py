@@ -7,6 +7,7 @@ from threading import Timer
 from time import monotonic
 
 from rich.console import Console, Group, RenderableType
+from rich.constrain import Constrain
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -18,7 +19,8 @@ PLAIN_SECONDS = 10.0
 """Where nothing can be redrawn: at least so long between two lines."""
 PATIENCE = 2.0
 """Seconds after which people wonder whether anything happens."""
-_BAR_WIDTH = 30
+_WIDTH = 100
+"""The most columns that a bar takes with what stands beside it."""
 
 
 class Pace:
@@ -90,14 +92,16 @@ class ProgressLine:
         return Group(bar(self._title, self._pace), Text(printable_lines(self._detail), style="dim"))
 
 
-def bar(title: str, pace: Pace, note: str = "") -> Table:
-    """A row that fits 80 columns: what is done, how far it is, how long it still takes, and a `note`."""
-    row = Table.grid(padding=(0, 2, 0, 0))
-    for _ in range(5):
-        row.add_column(no_wrap=True)
-    drawn = ProgressBar(total=1.0, completed=pace.share, width=_BAR_WIDTH)
-    row.add_row(title, drawn, f"{pace.share:4.0%}", f"{pace.left} left", note)
-    return row
+def bar(title: str, pace: Pace, note: str = "") -> Constrain:
+    """A row that fits any width: what is done, how far it is, how long it still takes, and a `note`."""
+    row = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    row.add_column(no_wrap=True)
+    row.add_column(ratio=1)
+    for _ in range(3):
+        row.add_column(no_wrap=True, justify="right")
+    drawn = ProgressBar(total=1.0, completed=pace.share, complete_style="green", finished_style="green")
+    row.add_row(title, drawn, f"{pace.share:4.0%}", f"{pace.left:>5} left", note)
+    return Constrain(row, _WIDTH)
 
 
 def live_display(console: Console, render: Callable[[], RenderableType], *, transient: bool = False) -> Live | None:

@@ -7,7 +7,7 @@ import ast
 import inspect
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 import msgspec
 from msgspec import NODEFAULT, Struct
 from msgspec import inspect as kinds
+from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -26,11 +28,16 @@ class Setting:
     key: str
     """With the keys above it: `learner.learning_rate`."""
     value: str
-    """As YAML; empty where it must be given."""
+    """As YAML, a line an entry of a mapping; empty where it must be given."""
     default: str | None
     """None where there is none."""
     allowed: str
     meaning: str
+
+    @property
+    def group(self) -> str:
+        """The keys above it: `learner`."""
+        return self.key.rpartition(".")[0]
 
 
 def settings_of(
@@ -75,22 +82,56 @@ def meanings(kind: type) -> Mapping[str, str]:
     return found
 
 
-def settings_table(settings: Iterator[Setting]) -> Table:
-    """One row a setting; what differs from its default stands out."""
-    table = Table("setting", "value", "meaning", box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.columns[0].no_wrap = True
-    table.columns[1].overflow, table.columns[1].max_width = "fold", 20
+def settings_list(settings: Iterable[Setting]) -> Group:
+    """Each setting with its value, its meaning below it; a gap between groups; what was chosen stands out."""
+    settings = list(settings)
+    width = max(len(setting.key) for setting in settings)
+    parts: list[RenderableType] = []
+    group = settings[0].group
     for setting in settings:
+        if setting.group != group:
+            parts.append("")
+        group = setting.group
         chosen = setting.value != setting.default
-        usual = f"default {setting.default}" if chosen and setting.default is not None else ""
+        line = Table.grid(padding=(0, 2, 0, 0))
+        line.add_column(width=width, no_wrap=True)
+        line.add_column(overflow="fold", style="bold" if chosen else "")
+        line.add_row(Text(setting.key), Text(setting.value))
+        usual = f"default {setting.default}".replace("\n", ", ") if chosen and setting.default is not None else ""
         notes = "; ".join(filter(None, (setting.allowed, usual)))
-        meaning = Text(f"{setting.meaning} " if setting.meaning else "").append(f"[{notes}]" if notes else "", "dim")
-        table.add_row(Text(setting.key), Text(setting.value, style="bold" if chosen else ""), meaning)
-    return table
+        meaning = " ".join(filter(None, (setting.meaning, f"[{notes}]" if notes else "")))
+        parts += [line, Padding(Text(meaning, style="dim"), (0, 0, 0, 4))]
+    return Group(*parts)
+
+
+def rules_text(named: Mapping[str, Any], settings: Struct) -> str:
+    """The rules of a match in a line, as in `size 5, swap true`: what its spec names, and what is not the default.
+
+    Mappings are left out: they are too long for a line.
+    """
+    chosen, usual = msgspec.to_builtins(settings), msgspec.to_builtins(type(settings)())
+    return in_a_line({**named, **{key: value for key, value in chosen.items() if value != usual[key]}})
+
+
+def in_a_line(values: Mapping[str, Any]) -> str:
+    """Settings as in `size 5, swap true`, without mappings."""
+    return ", ".join(f"{key} {_flow(value)}" for key, value in values.items() if not isinstance(value, dict))
 
 
 def _text(value: Any) -> str:
+    """As YAML, a line an entry of a mapping."""
     plain = msgspec.to_builtins(value)
+    if isinstance(plain, dict) and plain:
+        return "\n".join(f"{key}: {_flow(part)}" for key, part in plain.items())
+    return _flow(plain)
+
+
+def _flow(plain: Any) -> str:
+    """Plain data as YAML in one line."""
+    if isinstance(plain, dict):
+        return "{" + ", ".join(f"{key}: {_flow(part)}" for key, part in plain.items()) + "}"
+    if isinstance(plain, list | tuple):
+        return "[" + ", ".join(map(_flow, plain)) + "]"
     return plain if isinstance(plain, str) else json.dumps(plain)
 
 

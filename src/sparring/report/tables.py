@@ -1,31 +1,42 @@
 """Results as tables for people and as plain data for programs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from sparring.core import Game, Score, player_names, shipped_weights
+from sparring.report.progress import duration
 
 if TYPE_CHECKING:
     from sparring.serving.protocol import Report
 
 
-def score_table(title: str, scores: Mapping[str, Score]) -> Table:
+def plain_table(*names: str, right: Collection[str] = ()) -> Table:
+    """A table without a frame, a rule below its headings; the columns named in `right` hold numbers."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in names:
+        table.add_column(name, justify="right" if name in right else "left")
+    return table
+
+
+def score_table(title: str, scores: Mapping[str, Score]) -> Group:
     """One line an opponent."""
-    table = Table("opponent", "win rate", "95% interval", "wins", "draws", "losses", title=title, title_justify="left")
+    names = ["opponent", "win rate", "95% interval", "wins", "draws", "losses"]
     if any(score.points_per_minute is not None for score in scores.values()):
-        table.add_column("for : against a minute")
+        names.append("for : against / min")
+    table = plain_table(*names, right=names[1:])
     for name, score in scores.items():
         low, high = score.interval
-        counts = map(str, (score.wins, score.draws, score.losses))
+        counts = (f"{count:,}" for count in (score.wins, score.draws, score.losses))
         points = () if score.points_per_minute is None else ("{:.2f} : {:.2f}".format(*score.points_per_minute),)
         table.add_row(name, f"{score.win_rate:.1%}", f"{low:.1%} - {high:.1%}", *counts, *points)
-    return table
+    return Group(Text(title, style="bold"), table)
 
 
 def score_json(score: Score) -> dict[str, Any]:
@@ -45,22 +56,27 @@ def score_json(score: Score) -> dict[str, Any]:
 
 
 def games_table(games: Sequence[Game]) -> Table:
-    """What is installed: one line a game."""
-    table = Table("game", "what there is", show_lines=True)
+    """What is installed: a paragraph a game."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
     for game in games:
-        names = {
+        kinds = {
             "players": player_names(game),
+            "trained": shipped_weights(game.name),
             "presets": sorted(path.stem for path in game.presets.glob("*.yaml")),
-            "trained agents": shipped_weights(game.name),
         }
-        known = [f"{kind}: {', '.join(found)}" for kind, found in names.items() if found]
-        table.add_row(game.name, "\n".join([game.summary, *known]))
+        names = Table.grid(padding=(0, 2, 0, 0))
+        names.add_column(style="dim", no_wrap=True)
+        for kind, found in kinds.items():
+            if found:
+                names.add_row(kind, Text(", ".join(found)))
+        table.add_row(game.name, Group(game.summary, names, *([] if game is games[-1] else [""])))
     return table
 
 
 def presets_table(presets: Mapping[str, Path]) -> Table:
     """One row a preset, with what the comment at its top says."""
-    table = Table("preset", "what it trains", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table = plain_table("preset", "what it trains")
     table.columns[0].no_wrap = True
     for name, path in presets.items():
         lines = takewhile(lambda line: line.startswith("#"), path.read_text().splitlines())
@@ -70,7 +86,8 @@ def presets_table(presets: Mapping[str, Path]) -> Table:
 
 def bench_table(ways: Mapping[str, Mapping[str, Any]]) -> Table:
     """The self-play benchmark: one line a way."""
-    table = Table("way", "matches/hour", "speed-up", "decisions/s", "mean batch", "win rate", "95% interval")
+    names = ("way", "matches/hour", "speed-up", "decisions/s", "mean batch", "win rate", "95% interval")
+    table = plain_table(*names, right=names[1:])
     for way, values in ways.items():
         low, high = values["interval"]
         table.add_row(
@@ -88,7 +105,7 @@ def bench_table(ways: Mapping[str, Mapping[str, Any]]) -> Table:
 def status_table(address: str, report: "Report") -> Group:
     """How a policy server is: one line a model."""
     names = ("model", "version", "clients", "slots", "requests", "batch", "queue", "p50/p95/p99 ms")
-    table = Table(*names, box=None, padding=(0, 1), pad_edge=False)
+    table = plain_table(*names, right=names[1:])
     for name, values in report.models.items():
         table.add_row(
             name,
@@ -100,7 +117,7 @@ def status_table(address: str, report: "Report") -> Group:
             str(values.queue),
             "/".join(_milliseconds(seconds) for seconds in (values.p50, values.p95, values.p99)),
         )
-    return Group(f"{address}: up {report.uptime:,.0f} s, {report.requests_per_second:,.0f} requests/s", table)
+    return Group(f"{address}: up {duration(report.uptime)}, {report.requests_per_second:,.0f} requests/s", table)
 
 
 def _milliseconds(seconds: float) -> str:
@@ -122,7 +139,7 @@ def ladder_table(summary: Mapping[str, Any]) -> Group:
     """What came of matches on live servers: one line an opponent, faults and speed below."""
     low, high = summary["interval"]
     about = f"{summary['username']} ({summary['model']}) at {summary['format']}: {summary['matches']} matches"
-    table = Table("opponent", "wins", "draws", "losses")
+    table = plain_table("opponent", "wins", "draws", "losses", right=("wins", "draws", "losses"))
     for name, counts in summary["opponents"].items():
         table.add_row(name, *map(str, counts.values()))
     table.add_section()
@@ -130,11 +147,12 @@ def ladder_table(summary: Mapping[str, Any]) -> Group:
     known = [str(rating) for rating in summary["ratings"].values() if rating is not None]
     rating = f", rating {' and '.join(known)}" if known else ""
     answer = summary["answer_ms"]
+    faults = [f"{key.replace('_', ' ')} {summary[key]}" for key in _LADDER_FAULTS if summary[key]]
     return Group(
         about,
         table,
         f"win rate {summary['win_rate']:.1%}, 95% interval {low:.1%} - {high:.1%}{rating}",
-        ", ".join(f"{key.replace('_', ' ')} {summary[key]}" for key in _LADDER_FAULTS),
+        "faults: " + (", ".join(faults) or "none"),
         f"answers p50 {answer['p50']:.0f} ms, p99 {answer['p99']:.0f} ms, mean batch {summary['mean_batch']:.1f}, "
         f"{summary['matches_per_hour']:,.0f} matches/hour",
     )

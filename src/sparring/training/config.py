@@ -115,7 +115,7 @@ def preset_names() -> dict[str, Path]:
     """Every installed preset by name."""
     found: dict[str, Path] = {}
     for name in game_names():
-        for path in sorted(Path(load_game(name).presets).glob("*.yaml")):
+        for path in sorted(Path(load_game(name).presets).glob("*.yaml"), key=lambda path: path.stem):
             found[path.stem] = path
     return found
 

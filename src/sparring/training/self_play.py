@@ -112,7 +112,7 @@ class SelfPlay:
         self._usual_hand_over = sys.getswitchinterval()
         if config.overlap:
             sys.setswitchinterval(_HAND_OVER_SECONDS)
-        say(f"{config.game} {dict(self.spec.settings)}: {parameter_text(policy)} on {self._device.kind}")
+        say(f"{config.game} network: {parameter_text(policy)}, on {self._device.kind}")
 
     def start(self) -> None:
         """Waits for worker processes, if there are any; raises `InputError` if they cannot play."""

@@ -53,7 +53,7 @@ def test_says_what_is_allowed_and_asks_again() -> None:
     terminal = Terminal("b2", "swap")
     decisions, _ = arena.wait()
     answers = human(settings, terminal).act(decisions)
-    assert terminal.told[3:] == ["b2 is not allowed now; type a free cell from a1 to c3, or swap."]
+    assert terminal.told[3:] == ["b2 is taken; type a free cell from a1 to c3, or swap."]
     assert answers.action.tolist() == [9]
     assert answers.action.dtype == np.int32
 

@@ -1,6 +1,7 @@
 """A person plays: scripted input on the real simulator, in singles, doubles and team preview."""
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 from sparring.cli import app
 from sparring.core import InputError, RandomPlayer, built_in, load_game
 from sparring.games.pokemon.arena import PokemonArena
-from sparring.games.pokemon.human import HumanPlayer
+from sparring.games.pokemon.human import HumanPlayer, print_wrapped
 from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.setup import installation
 from sparring.rollout import Collector
@@ -193,3 +194,17 @@ def test_the_game_offers_a_human_who_needs_battles_of_this_process() -> None:
             human.act(arena.wait()[0])
     finally:
         arena.close()
+
+
+def test_on_a_narrow_terminal_a_line_goes_on_below_its_last_column(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = "\n   9  switch to Mr. Mime        100%      Seismic Toss, Psychic, Thunder Wave, Thunderbolt"
+    print_wrapped(text)
+    assert capsys.readouterr().out == text + "\n"  # in a file or a pipe lines stay whole
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_wrapped(text)
+    first, second = capsys.readouterr().out.strip("\n").splitlines()
+    assert first == "   9  switch to Mr. Mime        100%      Seismic Toss, Psychic, Thunder Wave,"
+    assert second == " " * first.index("Seismic") + "Thunderbolt"

@@ -28,7 +28,8 @@ def built_in(name: str) -> Maker:
 
 def theirs(kind: type, seen: list[PokeEnvPlayer] | None = None) -> Maker:
     def make(arena: PokemonArena, settings: PokemonSettings) -> PokeEnvPlayer:
-        player = PokeEnvPlayer(arena, kind(battle_format=settings.format, start_listening=False, log_level=40))
+        player = PokeEnvPlayer(kind(battle_format=settings.format, start_listening=False, log_level=40))
+        player.attend(arena)
         if seen is not None:
             seen.append(player)
         return player

@@ -126,6 +126,24 @@ def test_a_browser_draws_the_state_at_a_turn_and_at_the_end(tmp_path: Path) -> N
 
 
 @in_browser
+def test_a_browser_shows_the_moves_abilities_and_items_that_have_been_seen(tmp_path: Path) -> None:
+    told = """|-ability|p2a: Jynx|Dry Skin
+|move|p2a: Jynx|Blizzard|p1a: Bob|[from]Copycat
+|-heal|p1b: Muk|90/100|[from] item: Black Sludge
+|-damage|p2a: Jynx|30/100|[from] ability: Rough Skin|[of] p1a: Bob
+|-enditem|p2b: Onix|Sitrus Berry
+|turn|2"""
+    drawn = shown(replay_page(LOG.replace("|turn|2", told)), tmp_path, at="turn=2")
+    seen = re.findall(r"<dt>([^<]+)</dt><dd>([^<]+)</dd>", drawn)
+    assert seen == [
+        ("Ability", "Dry Skin"),
+        ("Moves shown", "Surf"),
+        ("Ability", "Rough Skin"),
+        ("Item", "Black Sludge"),
+    ]
+
+
+@in_browser
 @pytest.mark.parametrize(
     ("keys", "texts"),
     [

@@ -1,8 +1,10 @@
 """How strength is judged: five-minute matches with kickoffs, and goals a minute beside the win rate."""
 
 import json
+from io import StringIO
 
 import numpy as np
+from rich.console import Console
 from typer.testing import CliRunner
 
 import sparring
@@ -74,14 +76,17 @@ def test_evaluate_plays_by_the_clock_unless_told_otherwise():
     words = ["evaluate", "rule", "random", "--game", "rocket", "--matches", "2", "--overtime-seconds", "0", "--json"]
     done = CliRunner().invoke(app, [*words, "--seconds", "15"])
     assert done.exit_code == 0, done.output
-    found = json.loads(done.output)
+    found = json.loads(done.stdout)
     assert found["decisions_per_match"] >= 2 * 15 * 15  # no goal ends it, and nobody is too idle
     assert len(found["points_per_minute"]) == 2
     done = CliRunner().invoke(app, [*words, "--seconds", "3", "--end", "goal"])
-    assert json.loads(done.output)["decisions_per_match"] <= 2 * 15 * 3
+    assert json.loads(done.stdout)["decisions_per_match"] <= 2 * 15 * 3
 
 
 def test_the_table_shows_goals_where_they_are_counted():
-    counted = score_table("x", {"rule": Score(1, 0, 0, points_per_minute=(2.4, 0.25))})
-    assert counted.columns[-1]._cells == ["2.40 : 0.25"]
-    assert len(score_table("x", {"rule": Score(1, 0, 0)}).columns) == 6
+    console = Console(width=100, file=StringIO())
+    console.print(score_table("x", {"rule": Score(1, 0, 0, points_per_minute=(2.4, 0.25))}))
+    console.print(score_table("x", {"rule": Score(1, 0, 0)}))
+    text = console.file.getvalue()
+    assert text.count("for : against / min") == 1
+    assert "2.40 : 0.25" in text

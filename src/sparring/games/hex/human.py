@@ -13,8 +13,15 @@ from sparring.games.hex.settings import HexSettings
 from sparring.games.hex.text import SIGNS, Record, cell_name, draw_board, mirrored, parse_move, write_sgf
 
 _SIDES = ("You are X and connect top and bottom.", "You are O and connect left and right.")
-_STYLES = {SIGNS[1]: "bold red", SIGNS[2]: "bold blue", r"\[.\]": "reverse"}
-"""What is coloured, where colours can be shown."""
+_STYLES = {
+    r"(?m)^ +[a-s]( [a-s])*$": "red",
+    r"(?m)^ *\d+|\d+$": "blue",
+    SIGNS[1]: "bold red",
+    SIGNS[2]: "bold blue",
+    r"\.": "dim",
+    r"\[.\]": "reverse",
+}
+"""What is coloured, where colours can be shown: stones, and the edges that each side connects."""
 _HELP = """\
 c4      put a stone on column c, row 4
 swap    take over the first stone, as your first move in seat 1 where the rules allow it
@@ -27,7 +34,7 @@ quit    leave; so does Ctrl-D"""
 def print_text(text: str) -> None:
     """Prints with stones coloured on a terminal, plainly elsewhere."""
     drawn = Text(text)
-    if "\n" in text:
+    if text.lstrip().startswith("a b"):  # a board
         for sign, style in _STYLES.items():
             drawn.highlight_regex(sign, style)
     Console(soft_wrap=True).print(drawn, highlight=False)
@@ -59,7 +66,7 @@ class HumanPlayer:
             if self._course is not None and self._course.moves and self._course.moves[-1][0] != seat:
                 move = self._moves()[-1]
                 did = "swaps" if move == self._size**2 else f"plays {cell_name(self._size, move)}"
-                self._tell(f"{printable(self._course.rival)} {did}.")
+                self._tell(f"\n{printable(self._course.rival)} {did}.")
             self._tell(draw_board(self._size, (black + 2 * white).ravel().tolist(), last=last))
 
     def act(self, decisions: Decisions) -> Answers:
@@ -113,7 +120,8 @@ class HumanPlayer:
             action = move if seat == 0 else mirrored(size, move)
             if action < len(legal) and legal[action]:
                 return action
-            self._tell(f"{cell_name(size, move)} is not allowed now; type {allowed}.")
+            name = cell_name(size, move)
+            self._tell(f"{name} is {'not allowed now' if move == size * size else 'taken'}; type {allowed}.")
 
     def _command(self, word: str, here: Decisions) -> bool:
         """Whether `word` is a command, which is then carried out."""

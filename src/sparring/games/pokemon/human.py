@@ -1,5 +1,9 @@
 """A person at the terminal as a player: is told the battle in words, and chooses moves and switches by number."""
 
+import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -22,11 +26,22 @@ _SIDES = ("p1", "p2")
 _BACK = -1
 
 
+def print_wrapped(text: str) -> None:
+    """Prints; on a terminal that is too narrow a line goes on below the beginning of its last column."""
+    width = shutil.get_terminal_size().columns
+    for line in text.split("\n"):
+        if len(line) <= width or not sys.stdout.isatty():
+            print(line)
+            continue
+        columns = [found.end() for found in re.finditer(r"(^|\S)  +", line) if found.end() <= width - 30]
+        print(textwrap.fill(line, width, subsequent_indent=" " * (columns or [2])[-1]))
+
+
 class HumanPlayer:
     """Asks for each row's choice until it is legal. `EOFError` from `ask` (the end of the input) goes to the caller."""
 
     def __init__(
-        self, settings: PokemonSettings, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print
+        self, settings: PokemonSettings, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] | None = None
     ) -> None:
         format = find_format(settings.format, settings.showdown)
         dex = load_dex(format.tables, format.showdown)
@@ -34,7 +49,7 @@ class HumanPlayer:
         self._estimate = DamageEstimate(format)
         self._sight = Sight(dex, self._space)
         self._ask = ask
-        self._tell = tell
+        self._tell = tell or print_wrapped
         self._arena: PokemonArena | None = None
         self._seats: dict[tuple[int, int], _Seated] = {}
 

@@ -1,7 +1,7 @@
 """Seats any `poke_env.Player` in a Pokémon arena, by feeding it the protocol lines and requests its seat is sent.
 
-    arena = PokemonArena(settings, matches=8, seed=0)
-    player = PokeEnvPlayer(arena, SimpleHeuristicsPlayer(battle_format=..., start_listening=False))
+    player = PokeEnvPlayer(SimpleHeuristicsPlayer(battle_format="gen1randombattle", start_listening=False))
+    sparring.evaluate("pokemon-gen1", player, matches=20)
 
 No server and no socket: poke-env's own `Battle` reads the lines, its `choose_move` answers, and the answer is turned
 into an action number. For honest comparison, not for speed: poke-env plays one battle at a time in Python.
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from sparring.core import Answers, Decisions, optional
+from sparring.core import Answers, Arena, Decisions, InputError, optional
 from sparring.games.pokemon.actions import ActionSpace, action_space, fits_text
 from sparring.games.pokemon.arena import PokemonArena
-from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.formats import Format, find_format
 
 with optional("PokeEnvPlayer", extra="poke-env"):
     from poke_env.battle import AbstractBattle, Battle, DoubleBattle
@@ -30,17 +30,26 @@ _UNREAD = {*TheirPlayer.MESSAGES_TO_IGNORE, "error", "bigerror"}
 class PokeEnvPlayer:
     """A player of `sparring` whose answers are a poke-env player's."""
 
-    def __init__(self, arena: PokemonArena, player: TheirPlayer) -> None:
-        self._format = find_format(str(arena.spec.settings["format"]), str(arena.spec.settings["showdown"]))
-        self._space: ActionSpace = action_space(self._format)
+    def __init__(self, player: TheirPlayer) -> None:
         self._player = player
-        self._arena = arena
+        self._arena: PokemonArena
+        self._format: Format
+        self._space: ActionSpace
         self._battles: dict[tuple[int, int], AbstractBattle] = {}
         self._logger = logging.getLogger("sparring.poke_env")
         self.answered = 0
         """Rows answered so far."""
         self.replaced = 0
         """Answers that were not legal; the first legal action was played, as Showdown's `default` would."""
+
+    def attend(self, arena: Arena) -> None:
+        """See `sparring.core.Attending`: rows do not say what happened, the arena's protocol lines do."""
+        if not isinstance(arena, PokemonArena):
+            raise InputError("a player of poke-env needs a Pokémon arena in this process: no workers, no live server")
+        settings = arena.spec.settings
+        self._arena = arena
+        self._format = find_format(str(settings["format"]), str(settings["showdown"]))
+        self._space = action_space(self._format)
         arena.listen(self._hear)
 
     def act(self, decisions: Decisions) -> Answers:

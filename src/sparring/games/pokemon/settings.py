@@ -24,6 +24,8 @@ class ShapingWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Fainted Pokémon, besides the HP they lost."""
     status: Weight = 0.0
     """Pokémon that are burned, paralysed, asleep, frozen or poisoned."""
+    own: dict[str, Weight] = {}
+    """Leads of your own, as `package.module:name` (see `rewards`), with the weight of each; not divided by the team."""
 
 
 class PokemonSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

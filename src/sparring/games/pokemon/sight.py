@@ -65,7 +65,7 @@ class Sight:
         orders = self._space.orders
         move, switch = int(orders.move[order]), int(orders.switch[order])
         if switch >= 0:
-            return f"switch to {self.member(row, switch)}"
+            return self.member(row, switch, "switch to ")
         if move < 0:
             return "pass"
         gimmick, target = int(orders.gimmick[order]), int(orders.target[order])
@@ -80,15 +80,16 @@ class Sight:
         if gimmick or locked:
             return name
         about = self._about_move(row, ranges, place, move, target)
-        return f"{name:<28} {about}" if about else name
+        return f"{name:<24}  {about}" if about else name
 
-    def member(self, row: Row, slot: int) -> str:
-        """The Pokémon of the own team in team slot `slot`."""
+    def member(self, row: Row, slot: int, what: str = "") -> str:
+        """The Pokémon of the own team in team slot `slot`, after `what` is done with it."""
         numbers, ids = row["pokemon"][slot], row["pokemon_ids"][slot]
         moves = ", ".join(self._move(number) for number in row["move_ids"][slot].tolist() if number)
         status = "FNT" if numbers[c.POKEMON_FAINTED] else STATUSES[ids[c.POKEMON_ID_STATUS]].upper()
         left = _percent(float(numbers[c.POKEMON_HP]))
-        return f"{self._species(int(ids[c.POKEMON_ID_SPECIES])):<14} {left:>4} {status:<4}{moves}".rstrip()
+        species = self._species(int(ids[c.POKEMON_ID_SPECIES]))
+        return f"{what + species:<24}  {left:>4} {status:<3}  {moves}".rstrip()
 
     def _active(self, row: Row, place: int) -> str:
         at = int(row["active_ids"][place, c.ACTIVE_ID_POKEMON]) - 1

@@ -113,9 +113,9 @@ def play_ladder(
     player: Player,
     *,
     total: int,
-    save: Path | None,
-    stop: Callable[[], bool],
-    progress: Callable[[LadderReport], None],
+    save: Path | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[LadderReport], None] = lambda report: None,
     report: LadderReport | None = None,
 ) -> LadderReport:
     """Plays until `total` battles are done, or `stop()`: then what is running is forfeited.
