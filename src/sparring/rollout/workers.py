@@ -287,8 +287,9 @@ class WorkerArena:
         self._last_failure = text
 
     def _stalled(self, worker: _Worker) -> bool:
-        stepping = any(self._phase[group] is Phase.STEPPING for group in worker.groups)
-        if not stepping or monotonic() - worker.heard < self._stall:
+        if monotonic() - worker.heard < self._stall:
+            return False
+        if not any(self._phase[group] is Phase.STEPPING for group in worker.groups):
             return False
         self._say(f"worker {worker.number} has said nothing for {self._stall:.0f} s: it is killed")
         return True
