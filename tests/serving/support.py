@@ -13,7 +13,7 @@ from sparring.games.hex import GAME
 from sparring.inference import Device
 from sparring.serving.keys import ServerKey
 from sparring.serving.models import ModelSource
-from sparring.serving.protocol import read_server
+from sparring.serving.protocol import Probe, read_server
 from sparring.serving.server import PolicyServer, ServerSettings
 
 torch.set_num_threads(1)  # more threads than free cores make small forwards a hundred times slower
@@ -79,8 +79,10 @@ def raw_socket(address):
 
 
 def reply(socket):
-    assert socket.poll(30_000), "the server says nothing"
-    return read_server(socket.recv_multipart()[0])
+    """The server's next answer; on a busy machine it may have looked before whether the client is still there."""
+    assert socket.poll(60_000), "the server says nothing"
+    header = read_server(socket.recv_multipart()[0])
+    return reply(socket) if isinstance(header, Probe) else header
 
 
 def until(condition, seconds=10.0):

@@ -71,31 +71,19 @@ def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: 
 
 def _check_rows(decisions: Decisions, spec: GameSpec, matches: int) -> None:
     k = len(decisions)
-    for name, array, dtype, shape in (
-        ("match", decisions.match, np.int32, (k,)),
-        ("seat", decisions.seat, np.int32, (k,)),
-        ("legal", decisions.legal, np.bool_, (k, spec.actions)),
-        ("reward", decisions.reward, np.float32, (k,)),
-        ("first", decisions.first, np.bool_, (k,)),
-    ):
-        _require(
-            array.dtype == dtype and array.shape == shape,
-            f"decisions.{name} must be {np.dtype(dtype)}{list(shape)}, got {array.dtype}{list(array.shape)}",
-        )
     _require(
         set(decisions.observation) == set(spec.observation),
         f"observation has fields {sorted(decisions.observation)}, the spec says {sorted(spec.observation)}",
     )
-    for name, field in spec.observation.items():
-        seen = decisions.observation[name]
+    for name, like in Decisions.none(spec).columns().items():
+        seen, shape = decisions.columns()[name], (k, *like.shape[1:])
         _require(
-            seen.shape == (k, *field.shape) and seen.dtype == np.dtype(field.dtype),
-            f"observation.{name} must be {field.dtype}{[k, *field.shape]}, got {seen.dtype}{list(seen.shape)}",
+            seen.shape == shape and seen.dtype == like.dtype,
+            f"decisions.{name} must be {like.dtype}{list(shape)}, got {seen.dtype}{list(seen.shape)}",
         )
         if np.issubdtype(seen.dtype, np.floating):
             bad = np.flatnonzero(~np.isfinite(seen).all(axis=tuple(range(1, seen.ndim))))
-            _require(len(bad) == 0, f"observation.{name} is not finite", decisions, bad)
-    _require(bool(np.isfinite(decisions.reward).all()), "reward is not finite")
+            _require(len(bad) == 0, f"decisions.{name} is not finite", decisions, bad)
     bad = np.flatnonzero((decisions.match < 0) | (decisions.match >= matches))
     _require(len(bad) == 0, f"match must lie in 0..{matches - 1}", decisions, bad)
     bad = np.flatnonzero((decisions.seat < 0) | (decisions.seat >= spec.seats))

@@ -6,6 +6,7 @@ single position, and nothing loops over rows.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,7 @@ class Results(Rows):
     """`float32[n]` of game time that the match took, in the same games."""
 
     @classmethod
+    @cache  # what most waits return; nothing can be written to no rows
     def none(cls, seats: int) -> "Results":
         """No match ended."""
         return cls(

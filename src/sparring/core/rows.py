@@ -9,8 +9,9 @@ rows do not have it; all arrays have the same number of rows. What can be done w
     Decisions.from_columns(both.columns())   # flat names, as in "observation/board", and back
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -20,6 +21,8 @@ Array = NDArray[Any]
 T = TypeVar("T")
 Index = NDArray[np.integer] | slice
 
+_Value = Array | Mapping[str, Array] | None
+"""A field: an array, a group of them, or nothing."""
 _SEPARATOR = "/"
 
 
@@ -30,21 +33,20 @@ class Rows:
     def __len__(self) -> int:
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
-            if _is_group(value):
-                value = next(iter(value.values()), None)
-            if value is not None:
+            if isinstance(value, np.ndarray):
                 return len(value)
+            if value:
+                return len(next(iter(value.values())))
         return 0
 
     def columns(self) -> dict[str, Array]:
         """The arrays by flat name, `field` or `field/key` for a group; what the rows do not have is left out."""
         columns: dict[str, Array] = {}
         for name, value in zip(self.__dataclass_fields__, self._values(), strict=True):
-            if _is_group(value):
-                for key, array in value.items():
-                    columns[f"{name}{_SEPARATOR}{key}"] = array
-            elif value is not None:
+            if isinstance(value, np.ndarray):
                 columns[name] = value
+            elif value is not None:
+                columns |= {f"{name}{_SEPARATOR}{key}": array for key, array in value.items()}
         return columns
 
     @classmethod
@@ -63,22 +65,22 @@ class Rows:
 
     def take(self, rows: Index) -> Self:
         """Only `rows`, in that order: views for a slice, copies for an index array."""
-        return type(self)(*(_each(value, lambda array: array[rows]) for value in self._values()))
+        if isinstance(rows, slice):
+            return self._each(itemgetter(rows))
+        return self._each(lambda array: array.take(rows, axis=0))  # twice as fast as array[rows]
 
     def write(self, at: Index, rows: Self) -> None:
         """Copies `rows` over those at `at`. Columns that `rows` does not have become 0."""
         for mine, theirs in zip(self._values(), rows._values(), strict=True):
-            if _is_group(mine):
+            if isinstance(mine, np.ndarray):
+                mine[at] = 0 if theirs is None else theirs
+            elif mine is not None:
                 for key, array in mine.items():
                     array[at] = 0 if theirs is None else theirs[key]
-            elif mine is not None:
-                mine[at] = 0 if theirs is None else theirs
 
     def empty(self, rows: int) -> Self:
         """Room for `rows` rows with the same columns; what is in them is undefined until it is written."""
-        return type(self)(
-            *(_each(value, lambda array: np.empty((rows, *array.shape[1:]), array.dtype)) for value in self._values())
-        )
+        return self._each(lambda array: np.empty((rows, *array.shape[1:]), array.dtype))
 
     @classmethod
     def join(cls, parts: Sequence[Self], *, out: Self | None = None) -> Self:
@@ -89,36 +91,35 @@ class Rows:
         whole = parts[0].empty(rows) if out is None else out.take(slice(rows))
         for name, mine in zip(cls.__dataclass_fields__, whole._values(), strict=True):
             theirs = [getattr(part, name) for part in parts]
-            if _is_group(mine):
-                for key, array in mine.items():
-                    _concatenate([None if group is None else group[key] for group in theirs], parts, array)
-            elif mine is not None:
+            if isinstance(mine, np.ndarray):
                 _concatenate(theirs, parts, mine)
+            elif mine is not None:
+                for key, array in mine.items():
+                    _concatenate([group and group[key] for group in theirs], parts, array)
         return whole
 
-    def _values(self) -> list[Any]:
+    def _values(self) -> list[_Value]:
         return [getattr(self, name) for name in self.__dataclass_fields__]
 
+    def _each(self, change: Callable[[Array], Array]) -> Self:
+        """The same rows with every array changed."""
 
-def _is_group(value: Any) -> bool:
-    return not isinstance(value, np.ndarray) and isinstance(value, Mapping)  # asked often, and arrays are most
+        def changed(value: _Value) -> _Value:
+            if isinstance(value, np.ndarray):
+                return change(value)
+            return None if value is None else {key: change(array) for key, array in value.items()}
+
+        return type(self)(*map(changed, self._values()))
 
 
-def _concatenate(arrays: Sequence[Array | None], parts: Sequence[Rows], out: Array) -> None:
+def _concatenate(arrays: Sequence[Any], parts: Sequence[Rows], out: Array) -> None:
     """`arrays` one behind the other in `out`, with zeros for the rows of parts that do not have it."""
-    if not any(array is None for array in arrays):
-        np.concatenate(list[Any](arrays), out=out, casting="unsafe")
+    if type(None) not in map(type, arrays):
+        np.concatenate(arrays, out=out, casting="unsafe")
         return
     start = 0
     for array, part in zip(arrays, parts, strict=True):
         out[start : (start := start + len(part))] = 0 if array is None else array
-
-
-def _each(value: Any, change: Any) -> Any:
-    """`value` with every array of it changed."""
-    if _is_group(value):
-        return {key: change(array) for key, array in value.items()}
-    return None if value is None else change(value)
 
 
 def flatten(groups: Mapping[str, Mapping[str, T]]) -> dict[str, T]:

@@ -129,12 +129,14 @@ class Slabs:
 
     def write(self, group: Group, decisions: Decisions, results: Results) -> None:
         """Copies what a group's arena says into the group's part; matches get their numbers in the whole arena."""
+        first = group.matches.start
         rows = slice(group.rows.start, group.rows.start + len(decisions))
-        ended = slice(group.matches.start, group.matches.start + len(results))
         self.decisions.write(rows, decisions)
-        self.results.write(ended, results)
-        self.decisions.match[rows] += group.matches.start
-        self.results.match[ended] += group.matches.start
+        self.decisions.match[rows] += first
+        if len(results):
+            ended = slice(first, first + len(results))
+            self.results.write(ended, results)
+            self.results.match[ended] += first
 
     def close(self) -> None:
         """Lets go of the block, whose arrays must not be used any more; may be called twice."""

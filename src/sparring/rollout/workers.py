@@ -121,7 +121,6 @@ class WorkerArena:
         self._unanswered = np.zeros(len(self._groups), np.intp)
         """`intp[groups]` rows of the group that were shown and have no action yet."""
         self._slabs = Slabs(self.spec, matches)
-        self._staging = self._slabs.decisions.empty(matches * self.spec.seats)
         slots = matches * self.spec.seats
         self._row_of = np.full(slots, -1, np.intp)
         """`intp[slots]` the slab row that was shown for a memory slot and has no action yet, or -1."""
@@ -288,8 +287,9 @@ class WorkerArena:
         self._last_failure = text
 
     def _stalled(self, worker: _Worker) -> bool:
-        stepping = any(self._phase[group] is Phase.STEPPING for group in worker.groups)
-        if not stepping or monotonic() - worker.heard < self._stall:
+        if monotonic() - worker.heard < self._stall:
+            return False
+        if not any(self._phase[group] is Phase.STEPPING for group in worker.groups):
             return False
         self._say(f"worker {worker.number} has said nothing for {self._stall:.0f} s: it is killed")
         return True
@@ -324,21 +324,24 @@ class WorkerArena:
         return [Results(match=match, outcome=zeros, reward=zeros.copy(), failed=np.ones(len(match), np.bool_))]
 
     def _show(self, news: _News) -> tuple[Decisions, Results]:
-        """The rows and results that came in: views if they are of one group, else joined in the staging rows."""
-        results, parts = [*news.failed], []
-        for number, rows, ended in news.posts:
+        """The rows and results that came in; the rows are views if they are of one group."""
+        results, rows = [*news.failed], []
+        for number, count, ended in news.posts:
             group = self._groups[number]
-            self._unanswered[number] = rows
-            results.append(self._slabs.results.take(np.arange(group.matches.start, group.matches.start + ended)))
-            if rows:
-                parts.append(slice(group.rows.start, group.rows.start + rows))
-        all_results = Results.join(results)
+            self._unanswered[number] = count
+            if ended:
+                first = group.matches.start
+                results.append(self._slabs.results.take(np.arange(first, first + ended)))
+            if count:
+                rows.append(slice(group.rows.start, group.rows.start + count))
+        all_results = Results.join(results) if results else Results.none(self.spec.seats)
         self._running[all_results.match] = False
-        shown = [self._slabs.decisions.take(part) for part in parts or [slice(0, 0)]]
-        decisions = shown[0] if len(shown) == 1 else Decisions.join(shown, out=self._staging)
-        if parts:
-            self._row_of[decisions.slots(self.spec)] = np.concatenate([np.arange(p.start, p.stop) for p in parts])
-            self._running[decisions.match] = True
+        if not rows:
+            return Decisions.none(self.spec), all_results
+        numbers = np.concatenate([np.arange(part.start, part.stop) for part in rows])
+        decisions = self._slabs.decisions.take(rows[0] if len(rows) == 1 else numbers)
+        self._row_of[decisions.slots(self.spec)] = numbers
+        self._running[decisions.match] = True
         return decisions, all_results
 
 

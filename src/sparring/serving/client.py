@@ -51,8 +51,6 @@ class _Asked:
     """A request that has no answer yet."""
 
     rows: int
-    policy: bool
-    temperature: float
     frames: Sequence[bytes]
     sent: float
     sequence: int
@@ -142,8 +140,6 @@ class RemotePlayer:
         self._ended.clear()
         self._pending[self._next] = asked = _Asked(
             rows=len(decisions),
-            policy=self._keep_policy,
-            temperature=self._temperature,
             frames=self._layout.write_ask(decisions, uniform, ended),
             sent=monotonic(),
             sequence=self._next_sequence,
@@ -208,8 +204,8 @@ class RemotePlayer:
             session=self._session,
             sequence=asked.sequence,
             rows=asked.rows,
-            temperature=asked.temperature,
-            policy=asked.policy,
+            temperature=self._temperature,
+            policy=self._keep_policy,
             waited=self._waited,
         )
         self._line.send([encode(header), *asked.frames])
@@ -226,7 +222,7 @@ class RemotePlayer:
                     return  # a second answer to a repeated request
                 asked = self._pending.pop(number)
                 try:
-                    answers = self._layout.read_answer(frames, asked.rows, policy=asked.policy)
+                    answers = self._layout.read_answer(frames, asked.rows, policy=self._keep_policy)
                 except ProtocolError as error:
                     raise RunError(f"policy server {self._line.address}: {error}") from error
                 self._answered[number] = answers

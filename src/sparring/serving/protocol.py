@@ -6,7 +6,7 @@ Frames are few because each costs both sides as much as many rows.
 docs/policy-server.md is the same in prose.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -15,7 +15,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from sparring.core import Answers, Array, Decisions, GameSpec
-from sparring.core.episodes import pack_mask, unpack_mask
+from sparring.core.episodes import mask_bytes, pack_mask, unpack_mask
 from sparring.inference.engine import Asked
 
 PROTOCOL = 3
@@ -167,34 +167,31 @@ class Reloaded(_Header, frozen=True, tag="reloaded"):
 FromClient = Hello | Ask | Bye | Status | Reload
 FromServer = Welcome | Answer | Refused | Unknown | Probe | Report | Reloaded
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode_client = msgspec.msgpack.Decoder(FromClient).decode
-_decode_server = msgspec.msgpack.Decoder(FromServer).decode
-
-
-def encode(header: FromClient | FromServer) -> bytes:
-    """The header's frame."""
-    return _encode(header)
+encode: Callable[[FromClient | FromServer], bytes] = msgspec.msgpack.Encoder().encode
+"""The frame of a header."""
+_from_client = msgspec.msgpack.Decoder(FromClient)
+_from_server = msgspec.msgpack.Decoder(FromServer)
 
 
 def read_client(frame: bytes) -> FromClient:
     """A header that a client sent; raises `ProtocolError`."""
     if len(frame) > HEADER_BYTES:
         raise ProtocolError(f"a header of {len(frame)} bytes; {HEADER_BYTES} are allowed")
-    try:
-        header: FromClient = _decode_client(frame)
-    except (msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError) as error:
-        raise ProtocolError(f"not a header of protocol {PROTOCOL}: {error}") from None
+    header: FromClient = _decode(_from_client, frame)
     return header
 
 
 def read_server(frame: bytes) -> FromServer:
     """A header that the server sent; raises `ProtocolError`."""
-    try:
-        header: FromServer = _decode_server(frame)
-    except (msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError) as error:
-        raise ProtocolError(f"not a header of protocol {PROTOCOL}: {error}") from None
+    header: FromServer = _decode(_from_server, frame)
     return header
+
+
+def _decode(decoder: msgspec.msgpack.Decoder[Any], frame: bytes) -> Any:
+    try:
+        return decoder.decode(frame)
+    except (ValueError, RecursionError) as error:  # what msgspec raises is a ValueError too
+        raise ProtocolError(f"not a header of protocol {PROTOCOL}: {error}") from None
 
 
 class RowLayout:
@@ -202,7 +199,7 @@ class RowLayout:
 
     def __init__(self, spec: GameSpec) -> None:
         self.spec = spec
-        self.mask_bytes = -(-spec.actions // 8)
+        self.mask_bytes = mask_bytes(spec.actions)
         self._fields = [(name, np.dtype(f.dtype), f.shape, f.nbytes) for name, f in spec.observation.items()]
         self._seating_bytes = 9 + self.mask_bytes
         self._field_bytes = sum(size for *_, size in self._fields)

@@ -1,8 +1,10 @@
 """Checkpoints read again while a server runs: read in a thread of their own, swapped in between two forwards."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from queue import Empty, SimpleQueue
 from threading import Thread
+
+from torch import Tensor
 
 from sparring.serving.protocol import FromServer, Refused, Reloaded
 from sparring.serving.served import ServedModel
@@ -17,7 +19,7 @@ class Reloads:
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._asking: dict[str, set[bytes]] = {}
-        self._read: SimpleQueue[tuple[ServedModel, Callable[[], int]]] = SimpleQueue()
+        self._read: SimpleQueue[tuple[ServedModel, tuple[Mapping[str, Tensor], int] | Exception]] = SimpleQueue()
 
     def ask(self, model: ServedModel, client: bytes) -> None:
         """Reads `model` again; `client` is told what came of it."""
@@ -36,13 +38,17 @@ class Reloads:
         """Swaps in what was read; yields who asked, and what to tell them."""
         while True:
             try:
-                model, swap = self._read.get_nowait()
+                model, found = self._read.get_nowait()
             except Empty:
                 return
             name = model.source.name
             try:
-                reply: FromServer = Reloaded(model=name, version=swap())
-                self._say(f"{name}: version {model.version} now")
+                if isinstance(found, Exception):
+                    raise found
+                weights, version = found
+                model.engine.swap(name, weights, version=version)
+                reply: FromServer = Reloaded(model=name, version=version)
+                self._say(f"{name}: version {version} now")
             except Exception as error:  # a checkpoint that cannot be read or does not fit
                 reply = Refused(reason=f"{name} keeps version {model.version}: {error}"[:500])
                 self._say(reply.reason)
@@ -53,20 +59,8 @@ class Reloads:
 
         def read() -> None:
             try:
-                weights, version = model.source.read_again()
+                self._read.put((model, model.source.read_again()))
             except Exception as error:  # told to whoever asked; the old weights stay
-                failure = error
-
-                def fail() -> int:
-                    raise failure
-
-                self._read.put((model, fail))
-                return
-
-            def swap() -> int:
-                model.engine.swap(model.source.name, weights, version=version)
-                return version
-
-            self._read.put((model, swap))
+                self._read.put((model, error))
 
         Thread(target=read, name=f"reload {model.source.name}", daemon=True).start()

@@ -55,23 +55,13 @@ class HexArena:
     def wait(self) -> tuple[Decisions, Results]:
         """The row of every slot that is ready, and the matches that ended since the last call."""
         rows = self._rows
-        k = collect(self._slots, self._rules.opening, self._buffers)
+        k = collect(tuple(self._slots), self._rules.opening, tuple(self._buffers))
         results = self._take_results()
         if k == self.matches:
             return rows, results
         if k == 0 and len(results) == 0:
             raise RuntimeError("nothing to wait for: every row is out and none has been answered")
-        return (
-            Decisions(
-                match=rows.match[:k],
-                seat=rows.seat[:k],
-                observation={name: field[:k] for name, field in rows.observation.items()},
-                legal=rows.legal[:k],
-                reward=rows.reward[:k],
-                first=rows.first[:k],
-            ),
-            results,
-        )
+        return rows.take(slice(k)), results
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Plays `actions: int32[k]`; if one is refused nothing is played."""
@@ -80,7 +70,7 @@ class HexArena:
         match = np.ascontiguousarray(decisions.match)
         seat = np.ascontiguousarray(decisions.seat)
         action = np.ascontiguousarray(actions, np.intp)
-        refused = answer(self._slots, self._rules, match, seat, action)
+        refused = answer(tuple(self._slots), tuple(self._rules), match, seat, action)
         if refused >= 0:
             raise self._refusal(int(match[refused]), int(seat[refused]), int(action[refused]))
 
