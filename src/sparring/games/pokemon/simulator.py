@@ -100,6 +100,11 @@ class Simulator:
         return [process.child.pid for process in self._processes]
 
     @property
+    def states(self) -> list["ProcessState"]:
+        """What each process is doing."""
+        return [process.state for process in self._processes]
+
+    @property
     def owes(self) -> bool:
         """Whether some process has not yet done all it was told."""
         return any(process.owed or process.queue for process in self._processes)
