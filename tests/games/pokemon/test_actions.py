@@ -40,7 +40,7 @@ def last_request(name: str) -> dict[str, Any]:
 
 def choices(space: ActionSpace, offer: bytes | bytearray) -> dict[int, str]:
     """Action number to choice string of everything that the mask allows."""
-    legal = space.mask(np.frombuffer(offer, np.uint8)[None])[0]
+    legal = space.legal(offer)
     return {int(action): space.choice(offer, int(action)) for action in np.flatnonzero(legal)}
 
 

@@ -89,7 +89,7 @@ def play(found: Installation, format_id: str, *, battles: int, sample: int, team
 
 
 def legal_choices(space: ActionSpace, offer: bytearray) -> list[str]:
-    row = space.mask(np.frombuffer(offer, np.uint8)[None])[0]
+    row = space.legal(offer)
     legal = [space.choice(offer, int(action)) for action in np.flatnonzero(row)]
     assert legal, offer
     assert len(set(legal)) == len(legal)

@@ -32,7 +32,7 @@ class Asked:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_choice_means_its_own_action_and_no_other(name: str) -> None:
     decision = Asked(name)
-    legal = decision.space.mask(np.frombuffer(decision.offer, np.uint8)[None])[0]
+    legal = decision.space.legal(decision.offer)
     for action in np.flatnonzero(legal).tolist():
         choice = decision.space.choice(decision.offer, action)
         fits = fits_text(decision.space, decision.offer, f"/choose {choice}|12", decision.names)
@@ -52,7 +52,7 @@ def test_moves_and_pokemon_go_by_name() -> None:
 
 def test_words_that_leave_it_open_fit_all_that_is_legal() -> None:
     decision = Asked("doubles, plain")
-    legal = int(decision.space.mask(np.frombuffer(decision.offer, np.uint8)[None]).sum())
+    legal = int(decision.space.legal(decision.offer).sum())
     assert len(decision.text("default")) == len(decision.text("/choose default, default")) == legal
     left = decision.text("switch 3, default")
     assert left
@@ -81,19 +81,23 @@ def test_targets_are_foes_the_ally_or_the_user_itself() -> None:
     assert right
 
 
-def test_a_max_move_is_the_move_it_was_made_of() -> None:
+def test_a_max_move_is_a_move_of_its_type() -> None:
     decision = Asked("dynamaxed")
-    types = {move: decision.names.dex.raw["moves"][move]["type"] for move in decision.names.moves[0]}
-    by_type = {"Water": "maxgeyser", "Electric": "maxlightning", "Ice": "maxhailstorm", "Fire": "maxflare"}
-    known = [(move, by_type[kind]) for move, kind in types.items() if kind in by_type]
-    assert known
-    for move, shown in known:
-        assert decision.shown(Shown(move=shown)) == [f"move {list(types).index(move) + 1}"]
-    assert decision.shown(Shown(move="Max Guard")) == [
-        f"move {number + 1}"
-        for number, move in enumerate(types)
-        if decision.names.dex.raw["moves"][move]["category"] == "Status"
-    ]
+    assert decision.names.moves[0] == ["tackle", "rest", "bodyslam", "curse"]
+    assert decision.text("move maxstrike") == decision.shown(Shown(move="Max Strike")) == ["move 1", "move 3"]
+    assert decision.shown(Shown(move="Max Guard")) == ["move 2", "move 4"]
+    changed = decision.shown(Shown(move="Max Flare"))
+    assert changed == ["move 1", "move 2", "move 3", "move 4"], "what changed its type is not told"
+
+
+def test_a_z_move_is_a_move_that_its_crystal_takes() -> None:
+    decision = Asked("z-move past a taunt")
+    z_moves = [name for name in decision.text("default") if "zmove" in name]
+    assert z_moves
+    for name in z_moves:
+        move = decision.names.moves[0][int(name.split()[1]) - 1]
+        called = f"Z-{move}" if decision.names.dex.raw["moves"][move]["category"] == "Status" else move
+        assert decision.shown(Shown(move=called, gimmick="zmove")) == [name]
 
 
 def test_a_locked_pokemon_did_the_one_thing_it_could() -> None:

@@ -71,7 +71,7 @@ def test_damaged_messages_never_raise_and_never_write_nonsense(format: str) -> N
                     continue
                 seen["request"] += 1
                 tracker.request(request)
-                space.mask(np.frombuffer(tracker.offer, np.uint8)[None])
+                space.legal(tracker.offer)
             tracker.write(rows, 0)
             check(rows, sizes)
         estimate.write(rows.first(1), damage)

@@ -61,7 +61,7 @@ def fits_text(space: ActionSpace, offer: bytes | bytearray, text: str, names: Na
 
     `/choose` in front and a request's number behind (`|12`) are left out. Of parts with `default` anything legal fits.
     """
-    legal = _legal(space, offer)
+    legal = space.legal(offer)
     kind, _, rest = text.partition("|")[0].strip().removeprefix("/").partition(" ")
     if kind == "choose":
         kind, _, rest = rest.strip().partition(" ")
@@ -93,16 +93,11 @@ def fits_shown(
 
     In team preview, `Shown.switch` are the leads, and `brought` the team slots that are known to have come along.
     """
-    legal = _legal(space, offer)
+    legal = space.legal(offer)
     if offer[KIND] == PREVIEW:
         leads = {one.switch for one in shown if one.switch is not None}
         return _previewed(space, legal, leads, set(brought))
     return legal & _joint(space, [_shown(space, offer, place, one, names) for place, one in enumerate(shown)])
-
-
-def _legal(space: ActionSpace, offer: bytes | bytearray) -> NDArray[np.bool_]:
-    row: NDArray[np.bool_] = space.mask(np.frombuffer(offer, np.uint8)[None])[0]
-    return row
 
 
 def _joint(space: ActionSpace, places: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:

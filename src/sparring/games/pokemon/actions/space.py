@@ -69,6 +69,11 @@ class ActionSpace:
         write_masks(offers, self._blocks, self._targets, self._together, self._preview_masks, legal)
         return legal
 
+    def legal(self, offer: bytes | bytearray) -> NDArray[np.bool_]:
+        """`bool[actions]` what is legal under one offer."""
+        row: NDArray[np.bool_] = self.mask(np.frombuffer(offer, np.uint8)[None])[0]
+        return row
+
     def choice(self, offer: bytes | bytearray, action: int) -> str:
         """What to send Showdown for `action`, which must be legal under `offer: uint8[WIDTH]`."""
         if offer[KIND] == PREVIEW:

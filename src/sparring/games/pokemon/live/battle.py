@@ -313,7 +313,7 @@ class LiveBattle:
             self.outbox.append(self._answered[1])
             return
         self.tracker.request(request)
-        self._legal = self._actions.mask(np.frombuffer(self.tracker.offer, np.uint8)[None])[0]
+        self._legal = self._actions.legal(self.tracker.offer)
         if not self._legal.any() or not np.isfinite(self.tracker.floats).all():
             self.fail("a request that can't be answered")
             return
