@@ -1,5 +1,8 @@
 """A row of the observation read by names."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from sparring.games.pokemon import BattleView
@@ -82,3 +85,22 @@ def test_an_empty_place_and_a_battle_in_singles() -> None:
     assert view.foe.active[0].pokemon is None
     assert view.foe.active[0].boosts["atk"] == 0
     assert view.field.generation == 3
+
+
+def test_the_documented_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[3] / "docs" / "pokemon-observation.md"
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    exec(compile(code, str(page), "exec"), {})
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 5
+    assert "100% healthy None" in said[2]
+    assert said[4] == "1 clear 6 {}"
+
+
+def test_every_name_in_the_documented_table_is_there() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "pokemon-observation.md").read_text()
+    view = view_of(*DOUBLES)
+    for where, what in re.findall(r"^\| `view\.(\S+?)`[^|]*\| (.*) \|$", page, re.MULTILINE):
+        shown = eval(f"view.{where.rstrip(',')}", {"view": view})
+        for name in re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", what)):
+            assert hasattr(shown, name), (where, name)

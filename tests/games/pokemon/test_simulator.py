@@ -9,7 +9,7 @@ import pytest
 
 from sparring.core import RunError
 from sparring.games.pokemon.formats import find_format
-from sparring.games.pokemon.simulator import Asked, Ended, Event, Failed, Refused, Simulator
+from sparring.games.pokemon.simulator import Asked, Ended, Event, Failed, ProcessState, Refused, Simulator
 from sparring.games.pokemon.teams import built_in_teams
 
 
@@ -159,6 +159,22 @@ def test_a_process_that_only_waits_for_choices_is_not_hung() -> None:
         assert simulator.replaced == 0
     finally:
         simulator.close()
+
+
+def test_processes_say_what_they_are_doing(simulator: Simulator) -> None:
+    assert simulator.states == [ProcessState.STARTING]
+    start(simulator, 1)
+    heard(simulator, 2)
+    while simulator.owes:
+        simulator.wait(timeout=1)
+    assert simulator.states == [ProcessState.IDLE]
+    simulator.choose(1, 0, "default")
+    simulator.flush()
+    assert simulator.states == [ProcessState.WORKING]
+    simulator.close()
+    assert simulator.states == [ProcessState.ENDED]
+    simulator.choose(1, 1, "default")
+    simulator.flush()  # nothing is written to a pipe that is gone
 
 
 def test_waiting_without_a_battle_is_an_error(simulator: Simulator) -> None:

@@ -100,13 +100,12 @@ def _turns(value: float) -> int:
 class BattleView:
     """What one seat sees: its `own` side, the `foe`'s, and the `field`."""
 
-    def __init__(self, observation: Mapping[str, Array], row: int) -> None:
-        """`observation` has the fields of `raw` (and perhaps more), one row a decision."""
-        self._row = {name: values[row] for name, values in observation.items()}
-        dex = load_dex(round(float(self._row["field"][c.FIELD_GENERATION]) * 9))
-        self.field = FieldView(self._row["field"])
-        places = 2 if self.field.doubles else 1
-        self.own, self.foe = (SideView(self._row, dex, side, places) for side in (0, 1))
+    def __init__(self, observation: Mapping[str, Array], row: int | None = None) -> None:
+        """`observation` has the fields of `raw` (and perhaps more), of one row or, with `row`, of many."""
+        fields = observation if row is None else {name: values[row] for name, values in observation.items()}
+        self.field = FieldView(fields["field"])
+        dex, places = load_dex(self.field.generation), 2 if self.field.doubles else 1
+        self.own, self.foe = (SideView(fields, dex, side, places) for side in (0, 1))
 
 
 class FieldView:

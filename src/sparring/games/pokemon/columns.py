@@ -204,7 +204,7 @@ class ActiveColumn(_Zero):
     DRAGON_CHEER = auto()
     CHI_STRIKE = auto()  # layers / 3
     LASER_FOCUS = auto()
-    LOCK_ON = auto()  # it has been aimed at: the next move of the aimer hits
+    LOCK_ON = auto()  # it has been aimed at, this turn or the last: the next move of the aimer hits
     CHARGE = auto()
     STOCKPILE = auto()  # layers / 3
     FLASH_FIRE = auto()

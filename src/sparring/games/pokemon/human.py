@@ -14,11 +14,12 @@ from sparring.core import Answers, Arena, Decisions, InputError
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.actions.offer import FORCED, KIND, PLACE_AT, PREVIEW, REVIVING, SIZE
 from sparring.games.pokemon.arena import PokemonArena
+from sparring.games.pokemon.battle_view import BattleView
 from sparring.games.pokemon.damage import DamageEstimate
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.settings import PokemonSettings
-from sparring.games.pokemon.sight import Row, Sight
+from sparring.games.pokemon.sight import Sight
 from sparring.games.pokemon.simulator import SEAT_NAMES
 from sparring.games.pokemon.words import Narrator
 
@@ -69,14 +70,14 @@ class HumanPlayer:
                 raise InputError("human: a person can only be asked about battles whose arena they attend")
             seated.asked = True
             self._narrate(seated)
-            row = {name: field[number] for name, field in decisions.observation.items()}
+            view = BattleView(decisions.observation, number)
             legal = decisions.legal[number]
             offer = self._arena.tracker(*key).offer
             if offer[KIND] == PREVIEW:
-                action[number] = self._preview(row, offer[SIZE], legal)
+                action[number] = self._preview(view, offer[SIZE], legal)
             else:
                 ranges = self._estimate.ranges(decisions.observation, number)
-                action[number] = self._orders(row, ranges, offer, legal)
+                action[number] = self._orders(view, ranges, offer, legal)
         return Answers(action=action)
 
     def _hear(self, match: int, seat: int, first: bool, lines: str, request: dict[str, Any]) -> None:
@@ -99,25 +100,25 @@ class HumanPlayer:
                 self._tell(f"\n{told}" if line.startswith("|turn|") else f"  {told}" if line[1] == "-" else told)
         seated.lines.clear()
 
-    def _orders(self, row: Row, ranges: NDArray[np.float64], offer: bytearray, legal: NDArray[np.bool_]) -> int:
+    def _orders(self, view: BattleView, ranges: NDArray[np.float64], offer: bytearray, legal: NDArray[np.bool_]) -> int:
         """The action of a turn, or of a forced switch."""
         self._tell("")
-        for line in self._sight.position(row):
+        for line in self._sight.position(view):
             self._tell(line)
         count = self._space.orders.count
         if self._space.active == 1:
-            return self._order(row, ranges, offer, 0, legal[:count], may_go_back=False)
+            return self._order(view, ranges, offer, 0, legal[:count], may_go_back=False)
         pairs = legal[: count * count].reshape(count, count)
         lefts: NDArray[np.bool_] = np.asarray(pairs.any(axis=1))
         while True:
-            left = self._order(row, ranges, offer, 0, lefts, may_go_back=False)
-            right = self._order(row, ranges, offer, 1, pairs[left], may_go_back=int(lefts.sum()) > 1)
+            left = self._order(view, ranges, offer, 0, lefts, may_go_back=False)
+            right = self._order(view, ranges, offer, 1, pairs[left], may_go_back=int(lefts.sum()) > 1)
             if right != _BACK:
                 return left * count + right
 
     def _order(
         self,
-        row: Row,
+        view: BattleView,
         ranges: NDArray[np.float64],
         offer: bytearray,
         place: int,
@@ -142,13 +143,13 @@ class HumanPlayer:
                 options.append(order)
             else:
                 extra[base, self._space.gimmicks[gimmick - 1]] = order
-        texts = [self._sight.order(row, ranges, offer, place, order) for order in options]
+        texts = [self._sight.order(view, ranges, offer, place, order) for order in options]
         if len(options) == 1 and not extra:
             if texts[0] != "pass":
                 self._tell(f"Only one choice: {texts[0]}")
             return options[0]
         words = sorted({gimmick for _, gimmick in extra})
-        who = f"For {self._sight.name_at(row, place)}" if self._space.active > 1 else "You may"
+        who = f"For {self._sight.name_of(view.own.active[place])}" if self._space.active > 1 else "You may"
         if offer[KIND] == FORCED:
             who = "Revive" if any(offer[at + REVIVING] for at in PLACE_AT) else "Send in"
         self._tell(f"{who}:")
@@ -176,13 +177,13 @@ class HumanPlayer:
                     return extra[order, named[0]]
             self._tell(f"{text!r} is no choice; type {allowed}.")
 
-    def _preview(self, row: Row, size: int, legal: NDArray[np.bool_]) -> int:
+    def _preview(self, view: BattleView, size: int, legal: NDArray[np.bool_]) -> int:
         """The action of a team preview: who leads and, where only some are brought, who comes along."""
         leads, space = self._space.active, self._space
         wanted = min(size, len(space.preview.picks[0]) if space.preview else leads)
         self._tell("Your team:")
         for slot in range(size):
-            self._tell(f"  {slot + 1:>2}  {self._sight.member(row, slot)}")
+            self._tell(f"  {slot + 1:>2}  {self._sight.member(view.own.team[slot])}")
         allowed = f"{wanted} different number{'' if wanted == 1 else 's'} from 1 to {size}"
         if wanted > 1:
             allowed += f", apart from each other, the {'lead' if leads == 1 else 'leads'} first"

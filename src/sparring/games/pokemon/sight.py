@@ -1,37 +1,24 @@
 """What a seat sees, as text for a person: the field, both sides, and what each order would do."""
 
-from collections.abc import Iterable, Mapping
-from enum import IntEnum
-
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core.rows import Array
-from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.actions import ActionSpace
 from sparring.games.pokemon.actions.offer import FIGHT, LOCKED, PLACE_AT, RECHARGE, STRUGGLE
 from sparring.games.pokemon.actions.powered import max_move, z_move
-from sparring.games.pokemon.columns import (
-    BOOST_SCALE,
-    LEVEL_SCALE,
-    MOVES,
-    PP_SCALE,
-    SLOTS,
-    TEAM,
-    ActiveColumn,
-    FieldColumn,
-    SideColumn,
-)
-from sparring.games.pokemon.dex import CATEGORIES, STATUSES, Dex
-
-Row = Mapping[str, Array]
-"""The observation of one row."""
+from sparring.games.pokemon.battle_view import ActiveView, BattleView, PokemonView
+from sparring.games.pokemon.columns import MOVES
+from sparring.games.pokemon.dex import CATEGORIES, Dex
 
 _OUTSIDE = {RECHARGE: "Recharge", STRUGGLE: "Struggle", FIGHT: "Fight"}
-_LAYERS: Mapping[int, int] = {c.SIDE_SPIKES: 3, c.SIDE_TOXIC_SPIKES: 2}
-_ABOUT_SIDES = range(c.SIDE_STEALTH_ROCK, c.SIDE_MEGA_USED)
-_ABOUT_FIELD = range(c.FIELD_SUN, c.FIELD_NEUTRALIZING_GAS + 1)
-_ABOUT_ACTIVE = (c.ACTIVE_TRANSFORMED, c.ACTIVE_DYNAMAXED, *range(c.ACTIVE_RECHARGING, len(ActiveColumn)))
+_LAYERED = frozenset(("spikes", "toxic_spikes"))
+_UNSAID = frozenset(
+    (
+        *("types_changed", "ability_suppressed", "protected", "enduring", "redirecting", "helped", "flinch_risk"),
+        *("roosting", "magic_coat", "destiny_bond", "grudge", "rage", "glaive_rush"),
+    )
+)
+"""Effects that are over before they matter to a choice, or that the Pokémon's types and ability show."""
 
 
 class Sight:
@@ -41,145 +28,122 @@ class Sight:
         self._dex = dex
         self._space = space
 
-    def position(self, row: Row) -> list[str]:
+    def position(self, view: BattleView) -> list[str]:
         """The field and both sides, the foe's first."""
-        field = _effects(FieldColumn, row["field"], _ABOUT_FIELD)
+        field = [_words(name) for name in (view.field.weather, view.field.terrain, *view.field.effects) if name]
         lines = [f"Field: {', '.join(field)}"] if field else []
-        for side, who in ((1, "Foe"), (0, "You")):
-            left = round(float(row["side"][side, c.SIDE_REMAINING]) * TEAM)
+        for side, who in ((view.foe, "Foe"), (view.own, "You")):
             lies = [
-                f"{name} x{round(value * _LAYERS[column])}" if column in _LAYERS else name
-                for column, name, value in _named(SideColumn, row["side"][side], _ABOUT_SIDES)
+                f"{_words(name)} x{effect.count}" if name in _LAYERED else _words(name)
+                for name, effect in side.effects.items()
             ]
-            lines.append(f"{who}, {left} left{': ' if lies else ''}{', '.join(lies)}")
-            places = range(side * SLOTS, side * SLOTS + self._space.active)
-            lines += [f"  {self._active(row, place)}" for place in places if row["active"][place, c.ACTIVE_PRESENT]]
+            lines.append(f"{who}, {side.remaining} left{': ' if lies else ''}{', '.join(lies)}")
+            lines += [f"  {self._active(place, place.pokemon, who)}" for place in side.active if place.pokemon]
         return lines
 
-    def name_at(self, row: Row, place: int) -> str:
-        """The species at a place on the field (own left, own right, foe left, foe right)."""
-        return self._species(int(row["active_ids"][place, c.ACTIVE_ID_SPECIES]))
+    def name_of(self, place: ActiveView) -> str:
+        """The species at a place on the field."""
+        return self._species(place.species)
 
-    def order(self, row: Row, ranges: NDArray[np.float64], offer: bytearray, place: int, order: int) -> str:
+    def order(self, view: BattleView, ranges: NDArray[np.float64], offer: bytearray, place: int, order: int) -> str:
         """What order `order` of own place `place` does; `ranges`: see `DamageEstimate.ranges`."""
         orders = self._space.orders
         move, switch = int(orders.move[order]), int(orders.switch[order])
         if switch >= 0:
-            return self.member(row, switch, "switch to ")
+            return self.member(view.own.team[switch], "switch to ")
         if move < 0:
             return "pass"
         gimmick, target = int(orders.gimmick[order]), int(orders.target[order])
         locked = offer[PLACE_AT[place] + LOCKED]
         if locked > MOVES:
-            return self._outside(row, place, locked)
-        name = self._move_name(row, place, move, self._space.gimmicks[gimmick - 1] if gimmick else "")
+            return self._outside(view.own.active[place], locked)
+        name = self._move_name(view.own.active[place], move, self._space.gimmicks[gimmick - 1] if gimmick else "")
         if target in (1, 2):
-            name += f" at {self.name_at(row, SLOTS + target - 1)}"
+            name += f" at {self.name_of(view.foe.active[target - 1])}"
         elif target == 3:
-            name += f" at your {self.name_at(row, 1 - place)}"
+            name += f" at your {self.name_of(view.own.active[1 - place])}"
         if gimmick or locked:
             return name
-        about = self._about_move(row, ranges, place, move, target)
+        about = self._about_move(view, ranges[place], place, move, target)
         return f"{name:<24}  {about}" if about else name
 
-    def member(self, row: Row, slot: int, what: str = "") -> str:
-        """The Pokémon of the own team in team slot `slot`, after `what` is done with it."""
-        numbers, ids = row["pokemon"][slot], row["pokemon_ids"][slot]
-        moves = ", ".join(self._move(number) for number in row["move_ids"][slot].tolist() if number)
-        status = "FNT" if numbers[c.POKEMON_FAINTED] else STATUSES[ids[c.POKEMON_ID_STATUS]].upper()
-        left = _percent(float(numbers[c.POKEMON_HP]))
-        species = self._species(int(ids[c.POKEMON_ID_SPECIES]))
-        return f"{what + species:<24}  {left:>4} {status:<3}  {moves}".rstrip()
+    def member(self, pokemon: PokemonView, what: str = "") -> str:
+        """A Pokémon of the own team, after `what` is done with it."""
+        moves = ", ".join(self._move(move.id) for move in pokemon.moves)
+        status = "FNT" if pokemon.fainted else pokemon.status.upper()
+        name = what + self._species(pokemon.species)
+        return f"{name:<24}  {_percent(pokemon.hp):>4} {status:<3}  {moves}".rstrip()
 
-    def _active(self, row: Row, place: int) -> str:
-        at = int(row["active_ids"][place, c.ACTIVE_ID_POKEMON]) - 1
-        numbers, ids, active = row["pokemon"][at], row["pokemon_ids"][at], row["active"][place]
-        types = [int(row["active_ids"][place, column]) for column in (c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2)]
-        kind = "/".join(self._dex.types.ids[number].title() for number in types if number)
-        level = round(float(numbers[c.POKEMON_LEVEL]) * LEVEL_SCALE)
-        parts = [f"{self.name_at(row, place)} L{level} ({kind}) {_percent(float(numbers[c.POKEMON_HP]))}"]
-        if ids[c.POKEMON_ID_STATUS]:
-            parts.append(STATUSES[ids[c.POKEMON_ID_STATUS]].upper())
-        if numbers[c.POKEMON_TERASTALLIZED]:
+    def _active(self, place: ActiveView, pokemon: PokemonView, who: str) -> str:
+        kind = "/".join(type.title() for type in place.types[:2])
+        parts = [f"{self._species(place.species)} L{pokemon.level} ({kind}) {_percent(pokemon.hp)}"]
+        if pokemon.status:
+            parts.append(pokemon.status.upper())
+        if pokemon.terastallized:
             parts.append("terastallized")
-        for boost in range(c.ACTIVE_BOOST_ATK, c.ACTIVE_BOOST_EVASION + 1):
-            stages = round(float(active[boost]) * BOOST_SCALE)
-            if stages:
-                parts.append(f"{ActiveColumn(boost).name.removeprefix('BOOST_').title()} {stages:+d}")
-        parts += _effects(ActiveColumn, active, _ABOUT_ACTIVE)
-        if place >= SLOTS:
-            seen = [self._move(number) for number in row["move_ids"][at].tolist() if number]
-            parts += [f"has shown {', '.join(seen)}"] if seen else []
+        parts += [f"{stat.title()} {stages:+d}" for stat, stages in place.boosts.items() if stages]
+        parts += [_words(name) for name in place.effects if name not in _UNSAID]
+        seen = [self._move(move.id) for move in pokemon.moves]
+        if seen and who == "Foe":
+            parts.append(f"has shown {', '.join(seen)}")
         return ", ".join(parts)
 
-    def _about_move(self, row: Row, ranges: NDArray[np.float64], place: int, move: int, target: int) -> str:
+    def _about_move(self, view: BattleView, ranges: NDArray[np.float64], place: int, move: int, target: int) -> str:
         """Type, PP, accuracy, and the damage to each foe it may hit."""
-        number = int(row["active_move_ids"][place, move])
-        if not number:
+        moves = view.own.active[place].moves
+        if move >= len(moves):
             return ""
+        number = self._dex.moves[moves[move].id]
         category = CATEGORIES[self._dex.move_category[number]]
         parts = [f"{self._dex.types.ids[self._dex.move_type[number]].title()} {category.lower()}"]
-        most = float(row["active_moves"][place, move, c.MOVE_MAX_PP]) * PP_SCALE
-        parts.append(f"PP {round(float(row['active_moves'][place, move, c.MOVE_PP]) * most)}/{round(most)}")
+        parts.append(f"PP {moves[move].pp}/{moves[move].max_pp}")
         if not self._dex.move_sure[number] and self._dex.move_accuracy[number] < 1:
             parts.append(f"hits {self._dex.move_accuracy[number]:.0%}")
         if category in ("", "Status") or target == 3:
             return ", ".join(parts)
         foes = [target - 1] if target else range(self._space.active)
-        for foe in foes:
-            if row["active"][SLOTS + foe, c.ACTIVE_PRESENT]:
-                of = f" of {self.name_at(row, SLOTS + foe)}" if len(foes) > 1 else ""
-                parts.append(self._damage(row, ranges[place, move, foe], foe, of))
+        for index in foes:
+            foe = view.foe.active[index]
+            if foe.pokemon is not None:
+                of = f" of {self.name_of(foe)}" if len(foes) > 1 else ""
+                parts.append(_damage(ranges[move, index], foe.pokemon.hp, of))
         return ", ".join(parts)
 
-    def _damage(self, row: Row, damage: NDArray[np.float64], foe: int, of: str) -> str:
-        low, high = float(damage[0]), float(damage[1])
-        if high <= 0:
-            return f"0%{of}"
-        left = float(row["pokemon"][int(row["active_ids"][SLOTS + foe, c.ACTIVE_ID_POKEMON]) - 1, c.POKEMON_HP])
-        ending = " (knocks it out)" if low >= left else " (may knock it out)" if high >= left else ""
-        return f"{100 * low:.0f}-{100 * high:.0f}%{of}{ending}"
-
-    def _move_name(self, row: Row, place: int, move: int, gimmick: str) -> str:
-        number = int(row["active_move_ids"][place, move])
-        id = self._dex.moves.ids[number]
-        at = int(row["active_ids"][place, c.ACTIVE_ID_POKEMON]) - 1
-        if not number:
+    def _move_name(self, place: ActiveView, move: int, gimmick: str) -> str:
+        if move >= len(place.moves):
             return f"move {move + 1}"
+        id = place.moves[move].id
         if gimmick == "zmove":
-            return f"Z-move {z_move(self._dex, id, self._dex.items.ids[row['pokemon_ids'][at, c.POKEMON_ID_ITEM]])}"
-        if gimmick == "dynamax" or row["active"][place, c.ACTIVE_DYNAMAXED]:
-            species = self._dex.species.ids[row["active_ids"][place, c.ACTIVE_ID_SPECIES]]
-            name = self._dex.raw["moves"][max_move(self._dex, id, species)]["name"]
+            item = place.pokemon.item if place.pokemon is not None else None
+            return f"Z-move {z_move(self._dex, id, item or '')}"
+        if gimmick == "dynamax" or "dynamaxed" in place.effects:
+            name = self._move(max_move(self._dex, id, place.species))
             return f"{'dynamax: ' if gimmick else ''}{name}"
-        return f"{self._move(number)}{f' and {gimmick}' if gimmick else ''}"
+        return f"{self._move(id)}{f' and {gimmick}' if gimmick else ''}"
 
-    def _outside(self, row: Row, place: int, locked: int) -> str:
+    def _outside(self, place: ActiveView, locked: int) -> str:
         """The only order of a Pokémon that goes on with something outside of its list."""
-        last = int(row["active_ids"][place, c.ACTIVE_ID_LAST_MOVE])
-        return _OUTSIDE.get(locked) or (self._move(last) if last else "go on")
+        return _OUTSIDE.get(locked) or (self._move(place.last_move) if place.last_move else "go on")
 
-    def _move(self, number: int) -> str:
-        """A move's name by its number in the dex."""
-        return str(self._dex.raw["moves"][self._dex.moves.ids[number]]["name"])
+    def _move(self, id: str) -> str:
+        return str(self._dex.raw["moves"][id]["name"])
 
-    def _species(self, number: int) -> str:
-        id = self._dex.species.ids[number]
+    def _species(self, id: str) -> str:
         return str(self._dex.raw["species"].get(id, {}).get("name", id))
 
 
-def _named(columns: type[IntEnum], values: Array, wanted: Iterable[int]) -> list[tuple[int, str, float]]:
-    """(column, its name for people, value) of the wanted columns that are not 0; counts of turns are left out."""
-    found = [(columns(number), float(values[number])) for number in wanted if values[number]]
-    return [
-        (int(column), column.name.replace("_", " ").title(), value)
-        for column, value in found
-        if not column.name.endswith("_TURNS")
-    ]
+def _damage(damage: NDArray[np.float64], left: float, of: str) -> str:
+    """A hit's `float64[2]` lowest and highest damage, to a foe that has `left`."""
+    low, high = float(damage[0]), float(damage[1])
+    if high <= 0:
+        return f"0%{of}"
+    ending = " (knocks it out)" if low >= left else " (may knock it out)" if high >= left else ""
+    return f"{100 * low:.0f}-{100 * high:.0f}%{of}{ending}"
 
 
-def _effects(columns: type[IntEnum], values: Array, wanted: Iterable[int]) -> list[str]:
-    return [name for _, name, _ in _named(columns, values, wanted)]
+def _words(name: str) -> str:
+    """An effect of a view as people write it."""
+    return name.replace("_", " ").title()
 
 
 def _percent(share: float) -> str:

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from enum import Enum, auto
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -103,6 +104,11 @@ class Simulator:
     def pids(self) -> list[int]:
         """Process ids, for memory figures and for tests."""
         return [process.child.pid for process in self._processes]
+
+    @property
+    def states(self) -> list["ProcessState"]:
+        """What each process is doing."""
+        return [process.state for process in self._processes]
 
     @property
     def owes(self) -> bool:
@@ -209,12 +215,14 @@ class Simulator:
                 self._replace(index, "the simulator process died")
         now = time.monotonic()
         for index, process in enumerate(self._processes):
-            allowed = self._hang_seconds if process.spoke else max(self._hang_seconds, _START_SECONDS)
+            starting = process.state is ProcessState.STARTING
+            allowed = max(self._hang_seconds, _START_SECONDS) if starting else self._hang_seconds
             if process.owed and now - process.heard > allowed:
                 self._replace(index, f"the simulator process said nothing for {self._hang_seconds:g} s")
 
     def _replace(self, index: int, reason: str) -> None:
         process = self._processes[index]
+        silent = process.state is ProcessState.STARTING
         self._poll.unregister(process.reads)
         del self._by_descriptor[process.reads]
         process.end()
@@ -224,7 +232,7 @@ class Simulator:
         over = {event.battle for event in events if isinstance(event, Ended | Failed)}
         self._lost.extend(event for event in events if event.battle in over)
         self._lost.extend(Failed(battle, why, "") for battle in sorted(process.battles.keys() - over))
-        self._silent_deaths = 0 if process.spoke else self._silent_deaths + 1
+        self._silent_deaths = self._silent_deaths + 1 if silent else 0
         if self._silent_deaths >= _MOST_SILENT_DEATHS:
             raise RunError(f"the Pokémon simulator does not start: {why}")
         self._processes[index] = _Process(self._installed)
@@ -240,6 +248,19 @@ class Simulator:
         home = self._home.pop(battle, None)
         if home is not None:
             self._processes[home].battles.pop(battle, None)
+
+
+class ProcessState(Enum):
+    """What a simulator process is doing, as far as it has said."""
+
+    STARTING = auto()
+    """Loading Showdown: nothing has been heard of it."""
+    WORKING = auto()
+    """On commands it has not done yet."""
+    IDLE = auto()
+    """It has done all that it was sent."""
+    ENDED = auto()
+    """It is gone, and its pipes are closed."""
 
 
 class _Process:
@@ -274,19 +295,23 @@ class _Process:
         self.battles: dict[int, list[dict[str, Any]]] = {}
         """The battles the process holds, and the last request of each side."""
         self.heard = time.monotonic()
-        self.spoke = False
+        self.state = ProcessState.STARTING
         self.owed = 0
         """Batches of commands that the process has not done yet."""
         self._chunks: list[bytes] = []
 
     def send(self) -> None:
         """Writes what is queued as far as the pipe takes it; raises `OSError` if the process is gone."""
+        if self.state is ProcessState.ENDED:
+            return
         if self.queue:
             self.unsent += ("\n".join(self.queue) + "\np\n").encode()
             self.queue.clear()
             if not self.owed:
                 self.heard = time.monotonic()
             self.owed += 1
+            if self.state is ProcessState.IDLE:
+                self.state = ProcessState.WORKING
         if not self.unsent:
             return
         with suppress(BlockingIOError):
@@ -304,7 +329,8 @@ class _Process:
                 return False
             self._chunks.append(chunk)
             self.heard = time.monotonic()
-            self.spoke = True
+            if self.state is ProcessState.STARTING:
+                self.state = ProcessState.WORKING
 
     def take(self) -> list[Event]:
         """The whole records that were read."""
@@ -325,6 +351,8 @@ class _Process:
                     events.append(Asked(battle, side, requests[side], fields[3]))
             elif kind == "p":
                 self.owed -= 1
+                if not self.owed and self.state is ProcessState.WORKING:
+                    self.state = ProcessState.IDLE
             elif kind == "n":
                 _warn_once(fields[0])
             else:
@@ -340,6 +368,7 @@ class _Process:
 
     def end(self) -> None:
         """Kills the child and reaps it."""
+        self.state = ProcessState.ENDED
         self.child.kill()
         self.child.wait()
         for stream in (self.child.stdin, self.child.stdout):

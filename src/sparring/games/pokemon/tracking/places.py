@@ -57,17 +57,23 @@ def clear_place(view: View, place: int) -> None:
     ids[_PLACE_MOVE_IDS[place]] = _NO_MOVE_IDS
     floats[_PLACE_MOVES[place]] = _NO_MOVES
     for timed in (view.timers, view.passing_flags):
-        for column in [column for column in timed if start <= column < start + PLACE_WIDTH]:
-            del timed[column]
+        if timed:
+            for column in [column for column in timed if start <= column < start + PLACE_WIDTH]:
+                del timed[column]
     view.ability_changed[place] = False
     view.locked[place] = False
+    view.blocked_by[place] = view.aimed_by[place] = -1
+    if place in view.blocked_by or place in view.aimed_by:
+        _let_go(view, place)
+
+
+def _let_go(view: View, place: int) -> None:
+    """The Pokémon at `place` holds no other any more."""
     for column, held_by in ((c.ACTIVE_BLOCKED, view.blocked_by), (c.ACTIVE_LOCK_ON, view.aimed_by)):
-        held_by[place] = -1
-        if place in held_by:
-            for other, holder in enumerate(held_by):
-                if holder == place:
-                    floats[PLACE_START[other] + column] = 0.0
-                    held_by[other] = -1
+        for other, holder in enumerate(held_by):
+            if holder == place:
+                view.floats[PLACE_START[other] + column] = 0.0
+                held_by[other] = -1
 
 
 def leave(view: View, place: int) -> None:
@@ -231,6 +237,7 @@ def recall(view: View, place: int, row: int) -> None:
         return
     floats, ids, start = view.floats, view.ids, POKEMON_START[row]
     columns, numbers, move_columns, move_numbers = kept
+    view.looks[row] = ""
     # Its looks are real even if it was not there: an illusion copies a teammate.
     looks = [
         (column, floats[start + column])

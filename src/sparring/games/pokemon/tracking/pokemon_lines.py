@@ -85,6 +85,7 @@ def on_terastallize(view: View, parts: list[str]) -> None:
     species = view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_SPECIES]
     if view.tables.dex.species.ids[species] == "morpekohangry":  # from now on it stays so
         view.forme[row] = species
+        view.looks[row] = ""
     place = view.standing(parts[2])
     if place >= 0:
         show_types(view, place)

@@ -84,29 +84,30 @@ def on_showteam(view: View, parts: list[str]) -> None:
 def on_switch(view: View, parts: list[str]) -> None:
     """`|switch|p1a: Rex|Tyranitar, M|100/100|[from] Baton Pass`, and `drag`."""
     ident = parts[2]
-    parse_condition(parts[4])  # nothing is written of a line that ends in nonsense
-    place = view.place(ident)
+    fraction, _, status = parse_condition(parts[4])  # first: nothing is written of a line that ends in nonsense
+    place = view.places.get(ident[:3], -1)
     if place < 0:
         return
     side = place // SLOTS
     row = view.find_row(side, ident[5:], parts[3])
-    remember(view, place, row)
+    if view.generation > 4:  # since when it may be an illusion
+        remember(view, place, row)
     passing = ""
     if view.passing == place and parts[1] == "switch":
         passing = "substitute" if view.shedding else "all"
     view.passing = -1
     floats, start = view.floats, POKEMON_START[row]
-    heals = floats[start + c.POKEMON_FAINTED]
     if side == 1 or not view.requests:
         view.describe(row, parts[3])
     else:  # the own looks may be an illusion: the next request tells
         view.conditions[row] = ""
-    view.set_condition(row, parts[4])
+    floats[start + c.POKEMON_HP] = fraction
+    floats[start + c.POKEMON_FAINTED] = 0.0  # if it was marked so, only an illusion had gone down
+    if view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS] != status:
+        view.set_status(row, status)
     floats[start + c.POKEMON_TOXIC_TURNS] = 0.0
     if view.generation == 5:  # sleep starts over
         floats[start + c.POKEMON_SLEEP_TURNS] = 0.0
-    if heals:  # only an illusion had gone down
-        floats[start + c.POKEMON_FAINTED] = 0.0
     switch(view, place, row, passing=passing)
     if view.generation < 8:  # Healing Wish does not wait for someone who needs it
         floats[SIDE_START[side] + c.SIDE_HEAL_NEXT_LEFT + place % SLOTS] = 0.0
@@ -141,7 +142,9 @@ def on_replace(view: View, parts: list[str]) -> None:
     kept = view.arrivals[place]
     ids, floats = view.ids, view.floats
     down = floats[POKEMON_START[seeming] + c.POKEMON_FAINTED]
-    if kept is not None and (side == 1 or not view.requests):
+    if down and view.active.count(seeming) > 1:  # the model, which stood beside it
+        down = 0.0
+    elif kept is not None and (side == 1 or not view.requests):
         ours, theirs = POKEMON_START[row], POKEMON_START[seeming]
         for column in (c.POKEMON_HP, c.POKEMON_FAINTED, c.POKEMON_SLEEP_TURNS, c.POKEMON_TOXIC_TURNS):
             floats[ours + column] = floats[theirs + column]

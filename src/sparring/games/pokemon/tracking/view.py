@@ -48,6 +48,8 @@ class View:
         self.names: list[str] = [""] * POKEMON
         self.forme: list[int] = [0] * POKEMON
         """Species to go back to when leaving the field."""
+        self.looks: list[str] = [""] * POKEMON
+        """The details that each row was last described by; "" if they must be read anew."""
         self.rows_by_name: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self.shared_names: set[str] = set()
         """Names that more than one Pokémon of a side goes by."""
@@ -123,9 +125,11 @@ class View:
 
     def find_row(self, side: int, name: str, details: str) -> int:
         """The row of the Pokémon that shows itself as `name` with `details`; a fresh one if it is new."""
+        known = self.rows_by_name[side].get(name)
+        if known is not None and self.looks[known] == details and name not in self.shared_names:
+            return known
         species, level, male, female, _ = self.tables.details(details)
         base = self.tables.base_species
-        known = self.rows_by_name[side].get(name)
         if known is not None and name not in self.shared_names and base[self.forme[known]] == base[species]:
             return known
         best, best_score = -1, -1
@@ -166,7 +170,10 @@ class View:
 
     def describe(self, row: int, details: str) -> None:
         """Writes species, level, gender and tera of a row, from a line's details."""
+        if self.looks[row] == details:
+            return
         species, level, male, female, tera = self.tables.details(details)
+        self.looks[row] = details
         start = POKEMON_START[row]
         floats = self.floats
         if not floats[start + c.POKEMON_KNOWN]:
@@ -224,6 +231,7 @@ class View:
 
     def faint(self, row: int) -> None:
         """A Pokémon is down."""
+        self.looks[row] = ""
         start = POKEMON_START[row]
         if not self.floats[start + c.POKEMON_FAINTED]:
             self.floats[start + c.POKEMON_FAINTED] = 1.0
@@ -305,7 +313,7 @@ class View:
         """Index of `move` in a row's list, added if there is room; -1 if there is none."""
         ids = self.ids
         start = MOVE_IDS_START[row]
-        listed = ids[start : start + MOVES]
+        listed = ids[start : start + MOVES].tolist()
         if move in listed:
             return listed.index(move)
         if move in self.tables.hidden_powers:  # lines do not tell its type, requests do
