@@ -15,7 +15,7 @@ from sparring.games.pokemon.actions.fits import Names
 from sparring.games.pokemon.actions.gimmicks import GIMMICKS
 from sparring.games.pokemon.actions.offer import AIM_NONE, AIMS, KIND, LOCKED, PLACE_AT, PREVIEW
 from sparring.games.pokemon.actions.orders import TARGETS
-from sparring.games.pokemon.actions.powered import is_powered, shows_as
+from sparring.games.pokemon.actions.powered import is_powered, shows_as, shows_as_changed
 from sparring.games.pokemon.actions.space import ActionSpace
 from sparring.games.pokemon.columns import MOVES, TEAM
 from sparring.games.pokemon.formats import to_id
@@ -127,8 +127,10 @@ def _moves(names: Names, place: int, id: str) -> list[int]:
     found = [number for number, own in enumerate(listed) if own and shows_as(names.dex, own, id)]
     if found and not is_powered(names.dex, id):
         return found
-    unknown = [number for number, own in enumerate(listed) if not own]  # it may be one that never shows by its own name
-    return found + unknown or list(range(len(listed)))
+    # It may be one that never shows by its own name, or a max move or Z-move whose type something has changed.
+    unknown = [number for number, own in enumerate(listed) if not own]
+    changed = [number for number, own in enumerate(listed) if own and shows_as_changed(names.dex, own, id)]
+    return found + unknown or changed or list(range(len(listed)))
 
 
 def _previewed(
