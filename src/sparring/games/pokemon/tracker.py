@@ -64,7 +64,7 @@ class Tracker:
     """One side's view of one battle."""
 
     def __init__(self, tables: int | str, side: str, *, showdown: str = PINNED) -> None:
-        """`tables` is a generation or `Format.tables`, in version `showdown`; `side` (`p1`, `p2`) whose view this is."""
+        """`tables` is a generation or `Format.tables`, in version `showdown`; `side` (`p1`, `p2`): whose view."""
         if side not in ("p1", "p2"):
             raise InputError(f"there is no side {side!r} to track; allowed: p1, p2")
         self._view = View(tables, side, showdown)
