@@ -160,6 +160,9 @@ class Comparison:
                     different[:, own, column] &= mine[:, own, column] > 0
             if name == "active_ids":
                 different[:, own, c.ACTIVE_ID_POKEMON] = False  # compared by the rows themselves
+                # Of a foe that has taken the own looks the owner knows the ability as well.
+                taken = live["active"][..., c.ACTIVE_TRANSFORMED] > 0
+                different[..., c.ACTIVE_ID_ABILITY] &= (mine[..., c.ACTIVE_ID_ABILITY] > 0) | ~taken
                 different[:, own, c.ACTIVE_ID_ABILITY] &= mine[:, own, c.ACTIVE_ID_ABILITY] > 0
             if name == "field":
                 different[:, [c.FIELD_WEATHER_TURNS, c.FIELD_TERRAIN_TURNS]] = False
@@ -190,7 +193,10 @@ def _excuse_unknown_sets(different: Array, columns: Array, ids: Array) -> None:
     """An own item, ability or tera type that never shows is no difference."""
     count = columns.shape[1]
     different[:, :count, c.POKEMON_ID_ITEM] &= columns[..., c.POKEMON_ITEM_KNOWN] > 0
-    different[:, :count, c.POKEMON_ID_ABILITY] &= columns[..., c.POKEMON_ABILITY_KNOWN] > 0
+    standing = (
+        columns[..., c.POKEMON_FAINTED] == 0
+    )  # a mega evolution ends with a faint: what it had before may not show
+    different[:, :count, c.POKEMON_ID_ABILITY] &= (columns[..., c.POKEMON_ABILITY_KNOWN] > 0) & standing
     different[:, :count, c.POKEMON_ID_TERA_TYPE] &= ids[..., c.POKEMON_ID_TERA_TYPE] > 0
 
 

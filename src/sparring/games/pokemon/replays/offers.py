@@ -51,6 +51,8 @@ class Asked:
     """`uint8[r, SLOTS]` as in an offer: the log shows that a Pokémon went on with a move."""
     hidden: NDArray[np.bool_]
     """`bool[r, SLOTS]` the log does not show what the Pokémon there was told."""
+    used: NDArray[np.int8]
+    """`int8[r, SLOTS]` the gimmick that was used, an index into `GIMMICKS`; -1 for none."""
     came_in: NDArray[np.bool_]
     """`bool[r, TEAM]` who came in, and so could."""
     first_items: NDArray[np.intp]
@@ -257,12 +259,13 @@ def _write_aims(
     for gimmick in gimmicks:
         if gimmick not in can:
             continue
-        now = can[gimmick] & free & (told["acts"] > 0)
+        used_it = asked.used[:, place] == GIMMICKS.index(gimmick)
+        now = (can[gimmick] | used_it) & free & (told["acts"] > 0)
         with_it = aims
         if gimmick == "dynamax":
             with_it = np.broadcast_to(tables.max_aims[move], aims.shape)
         elif gimmick == "zmove":
-            powered = _powered(item, move, tables)
+            powered = _powered(item, move, tables) | used_it[:, None]
             columns[:, flags[gimmick]] = now & powered.any(axis=1)
             with_it = aims * (powered | (asked.hidden[:, place] & _item_is_unknown(rows, place))[:, None])
         told["aims"][:, 1 + GIMMICKS.index(gimmick)] = with_it * allowed * now[:, None]

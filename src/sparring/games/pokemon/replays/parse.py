@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparring.core.replays import Rejected
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
-from sparring.games.pokemon.actions import ActionSpace, Names, Shown, action_space, fits_shown
+from sparring.games.pokemon.actions import GIMMICKS, ActionSpace, Names, Shown, action_space, fits_shown
 from sparring.games.pokemon.actions.offer import CALLED, FORCED, PREVIEW, TURN, flat
 from sparring.games.pokemon.actions.powered import crystal_of
 from sparring.games.pokemon.columns import SLOTS, TEAM
@@ -122,12 +122,14 @@ def _asked(
     count = len(decisions)
     must, reviving = np.zeros((count, SLOTS), np.bool_), np.zeros((count, SLOTS), np.bool_)
     locked, hidden = np.zeros((count, SLOTS), np.uint8), np.zeros((count, SLOTS), np.bool_)
-    came_in = np.zeros((count, TEAM), np.bool_)
+    used, came_in = np.full((count, SLOTS), -1, np.int8), np.zeros((count, TEAM), np.bool_)
     for row, decision in enumerate(decisions):
         for place, deed in enumerate(decision.deeds[number] or ()):
             if deed is None:
                 continue
             hidden[row, place] = not deed.move
+            if deed.gimmick:
+                used[row, place] = GIMMICKS.index(deed.gimmick)
             if deed.did is Did.SWITCH and deed.stint is not None:
                 came_in[row, deed.stint.member.slot] = True
             if decision.kind is Kind.REPLACE:
@@ -143,6 +145,7 @@ def _asked(
         reviving=reviving,
         locked=locked,
         hidden=hidden,
+        used=used,
         came_in=came_in,
         first_items=np.array(tracker.first_items[:TEAM], np.intp),
         size=max(len(timeline.teams[number]), timeline.sizes[number]),
