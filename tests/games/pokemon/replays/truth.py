@@ -193,9 +193,7 @@ def _excuse_unknown_sets(different: Array, columns: Array, ids: Array) -> None:
     """An own item, ability or tera type that never shows is no difference."""
     count = columns.shape[1]
     different[:, :count, c.POKEMON_ID_ITEM] &= columns[..., c.POKEMON_ITEM_KNOWN] > 0
-    standing = (
-        columns[..., c.POKEMON_FAINTED] == 0
-    )  # a mega evolution ends with a faint: what it had before may not show
+    standing = columns[..., c.POKEMON_FAINTED] == 0  # what a mega evolution had before it may not show
     different[:, :count, c.POKEMON_ID_ABILITY] &= (columns[..., c.POKEMON_ABILITY_KNOWN] > 0) & standing
     different[:, :count, c.POKEMON_ID_TERA_TYPE] &= ids[..., c.POKEMON_ID_TERA_TYPE] > 0
 
