@@ -321,3 +321,23 @@ def test_a_move_turned_back_is_no_act_of_its_user() -> None:
     assert see(tracker)["active"][FOE, ActiveColumn.RECHARGING] == 1.0
     tracker.line("|-damage|p2a: Ann|80/100|[from] confusion")
     assert see(tracker)["active"][FOE, ActiveColumn.RECHARGING] == 0.0
+
+
+def test_an_illusion_outlives_the_model_beside_it_and_both_are_counted() -> None:
+    tracker = track(
+        *("|teamsize|p2|6", *ALLIES, "|switch|p2a: Zed|Umbreon, M|100/100", "|switch|p2b: Zed|Umbreon, M|80/100"),
+        *("|faint|p2b: Zed", "|replace|p2a: Zoro|Zoroark, L80, M", "|-end|p2a: Zoro|Illusion"),
+    )
+    assert see(tracker)["active_ids"][FOE, ActiveId.POKEMON] == 1 + 8  # the third foe that was seen
+    tracker.line("|faint|p2a: Zoro")
+    assert round(float(see(tracker)["side"][1, SideColumn.REMAINING]) * 6) == 4
+
+
+def test_a_model_that_heals_after_the_illusion_beside_it_went_down_is_no_revival() -> None:
+    illusion = ("|switch|p2a: Zed|Umbreon, M|80/100", "|faint|p2a: Zed")
+    tracker = track("|teamsize|p2|6", *ALLIES, *illusion, "|-heal|p2b: Zed|90/100|[from] item: Leftovers")
+    assert round(float(see(tracker)["side"][1, SideColumn.REMAINING]) * 6) == 5
+    tracker.line("|-heal|p2: Zed|50/100")
+    assert round(float(see(tracker)["side"][1, SideColumn.REMAINING]) * 6) == 5
+    tracker.lines(("|faint|p2b: Zed", "|-heal|p2: Zed|50/100"))
+    assert round(float(see(tracker)["side"][1, SideColumn.REMAINING]) * 6) == 5

@@ -76,7 +76,7 @@ function truthOfPokemon(pokemon) {
     terastallized: pokemon.terastallized || '',
     lastMove: pokemon.lastMove ? pokemon.lastMove.id : '',
     activeTurns: pokemon.activeTurns,
-    acted: pokemon.moveThisTurn !== '' || pokemon.moveThisTurnResult !== undefined,
+    acted: pokemon.moveThisTurn !== '' || [false, null].includes(pokemon.moveThisTurnResult),
     aimedAt: pokemon.battle.getAllActive().some(other => other.volatiles.lockon?.source === pokemon),
     stats: pokemon.baseStoredStats,
   };

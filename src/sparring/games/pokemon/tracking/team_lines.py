@@ -142,7 +142,9 @@ def on_replace(view: View, parts: list[str]) -> None:
     kept = view.arrivals[place]
     ids, floats = view.ids, view.floats
     down = floats[POKEMON_START[seeming] + c.POKEMON_FAINTED]
-    if kept is not None and (side == 1 or not view.requests):
+    if down and view.active.count(seeming) > 1:  # the model, which stood beside it
+        down = 0.0
+    elif kept is not None and (side == 1 or not view.requests):
         ours, theirs = POKEMON_START[row], POKEMON_START[seeming]
         for column in (c.POKEMON_HP, c.POKEMON_FAINTED, c.POKEMON_SLEEP_TURNS, c.POKEMON_TOXIC_TURNS):
             floats[ours + column] = floats[theirs + column]
