@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparring.games.pokemon.actions import ActionSpace, Names, Shown, fits_shown, fits_text, gimmicks_of
-from sparring.games.pokemon.actions.offer import OFFER, PREVIEW
+from sparring.games.pokemon.actions.offer import AIM_FOE_1, AIM_FOE_2, AIM_NONE, OFFER, PREVIEW, TURN
 from sparring.games.pokemon.dex import load_dex
 from tests.games.pokemon.scenarios import SCENARIOS
 from tests.games.pokemon.test_actions import asked
@@ -104,6 +104,24 @@ def test_a_locked_pokemon_did_the_one_thing_it_could() -> None:
         decision = Asked(name)
         assert decision.text("move 1") == decision.text("move struggle") == decision.shown(Shown(move="Struggle"))
         assert len(decision.text("move 1")) == 1
+
+
+def test_a_target_for_a_locked_move_changes_nothing() -> None:
+    offer = np.zeros(1, OFFER)
+    offer["kind"], offer["size"] = TURN, 2
+    offer["position"][0, :2] = [1, 2]
+    places = offer["place"]
+    places["acts"], places["trapped"] = 1, 1
+    places["locked"] = [3, 0]
+    places["aims"][0, 0, 0, 2] = AIM_NONE
+    places["aims"][0, 1, 0, 0] = AIM_FOE_1 | AIM_FOE_2
+    space, names = (
+        ActionSpace(2, ()),
+        Names(load_dex(9), list("ab"), [["", "", "shadowforce", ""], ["surf", "", "", ""]]),
+    )
+    for text in ("move shadowforce 1, move surf 2", "move 1, move surf 2"):
+        fits = fits_text(space, offer.tobytes(), text, names)
+        assert [space.describe(int(action)) for action in np.flatnonzero(fits)] == ["move 3; move 1 at foe 2"]
 
 
 def test_what_a_log_does_not_show_excludes_nothing() -> None:

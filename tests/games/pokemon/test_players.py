@@ -6,8 +6,11 @@ from poke_env.player import MaxBasePowerPlayer, SimpleHeuristicsPlayer
 from poke_env.player import RandomPlayer as TheirRandomPlayer
 
 from sparring.core import Decisions, InputError, RandomPlayer
-from sparring.games.pokemon import GAME
+from sparring.games.pokemon import GAME, BattleView
+from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.arena import PokemonArena
+from sparring.games.pokemon.dex import load_dex
+from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.poke_env import PokeEnvPlayer
 from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.setup import installation
@@ -61,6 +64,27 @@ def test_answers_are_legal_and_the_same_for_the_same_seed(name: str) -> None:
             arena.act(decisions, answers[0])
     finally:
         arena.close()
+
+
+def test_max_power_uses_the_strongest_move_it_may() -> None:
+    settings = PokemonSettings(format="gen1randombattle")
+    arena, player, chosen = PokemonArena(settings, matches=4, seed=1), GAME.players["max-power"](settings, 3), 0
+    orders, power = action_space(find_format(settings.format)).orders, load_dex(1).raw["moves"]
+    try:
+        for _ in range(30):
+            decisions, _ = arena.wait()
+            actions = player.act(decisions).action
+            for row, action in enumerate(actions.tolist()):
+                moves = BattleView(decisions.observation, row).own.active[0].moves
+                offered = {int(orders.move[order]) for order in np.flatnonzero(decisions.legal[row])} - {-1}
+                if orders.move[action] >= 0 and len(offered) > 1:
+                    powers = {move: power[moves[move].id]["basePower"] for move in offered}
+                    assert powers[int(orders.move[action])] == max(powers.values())
+                    chosen += 1
+            arena.act(decisions, actions)
+    finally:
+        arena.close()
+    assert chosen > 20
 
 
 def test_the_heuristic_computes_damage_itself_where_the_observation_has_none() -> None:

@@ -331,3 +331,13 @@ def test_an_illusion_outlives_the_model_beside_it_and_both_are_counted() -> None
     assert see(tracker)["active_ids"][FOE, ActiveId.POKEMON] == 1 + 8  # the third foe that was seen
     tracker.line("|faint|p2a: Zoro")
     assert round(float(see(tracker)["side"][1, SideColumn.REMAINING]) * 6) == 4
+
+
+def test_a_model_that_heals_after_the_illusion_beside_it_went_down_is_no_revival() -> None:
+    illusion = ("|switch|p2a: Zed|Umbreon, M|80/100", "|faint|p2a: Zed")
+    tracker = track("|teamsize|p2|6", *ALLIES, *illusion, "|-heal|p2b: Zed|90/100|[from] item: Leftovers")
+    assert round(float(see(tracker)["side"][1, SideColumn.REMAINING]) * 6) == 5
+    tracker.line("|-heal|p2: Zed|50/100")
+    assert round(float(see(tracker)["side"][1, SideColumn.REMAINING]) * 6) == 5
+    tracker.lines(("|faint|p2b: Zed", "|-heal|p2: Zed|50/100"))
+    assert round(float(see(tracker)["side"][1, SideColumn.REMAINING]) * 6) == 5

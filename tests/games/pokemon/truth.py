@@ -117,6 +117,7 @@ class Checker:
         self.borrowers: list[set[str]] = [set(), set()]
         self.resting: list[set[str]] = [set(), set()]
         self.within_turn = False
+        self.early_bird = False
         self.decisions = 0
         self.compared = 0
         self.differences: list[str] = []
@@ -132,6 +133,8 @@ class Checker:
             self.resting = [set(), set()]
         truth = point["truth"]
         self.within_turn = any("forceSwitch" in (seen["request"] or {}) for seen in point["sides"])
+        sleepers = [pokemon["baseAbility"] for side in truth["sides"] for pokemon in side["pokemon"]]
+        self.early_bird = "earlybird" in sleepers  # perhaps another has it by now
         for number, side in enumerate(truth["sides"]):
             for pokemon in side["pokemon"]:
                 current = [move["id"] for move in pokemon["currentMoves"]]
@@ -263,7 +266,7 @@ class Checker:
             if columns[PokemonColumn.ABILITY_KNOWN]:
                 self._same(where, "ability", dex.abilities.ids[ids[PokemonId.ABILITY]], truth["baseAbility"])
         self._same(where, "status", STATUSES[ids[PokemonId.STATUS]], truth["status"])
-        if truth["status"] == "slp" and self.generation > 3 and "earlybird" not in truth["baseAbility"]:
+        if truth["status"] == "slp" and self.generation > 3 and not self.early_bird:
             state = truth["statusState"]
             slept = round(float(columns[PokemonColumn.SLEEP_TURNS]) * TURN_SCALE)
             if "startTime" in state:
@@ -342,7 +345,7 @@ class Checker:
             if flag == ActiveColumn.FLINCH_RISK:  # Showdown goes on with it after the move
                 there = there and not truth["acted"]
             self._same(where, flag.name.lower(), bool(columns[flag]), there)
-        if truth["activeTurns"]:  # Showdown aims at one that left and came back, too
+        if truth["activeTurns"] > 1:  # Showdown aims at one that left and came back, too
             self._same(where, "aimed at", bool(columns[ActiveColumn.LOCK_ON]), truth["aimedAt"])
         self._same(where, "stall", bool(columns[ActiveColumn.PROTECT_TURNS]), "stall" in volatiles)
         for id, column in (("perishsong", ActiveColumn.PERISH_TURNS), ("dynamax", ActiveColumn.DYNAMAX_TURNS)):

@@ -8,6 +8,7 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
@@ -123,11 +124,11 @@ class PokemonArena:
 
     def wait(self) -> tuple[Decisions, Results]:
         """Rows of the seats that must choose and results of battles that ended, whatever is ready."""
-        rows: list[_Seat | None] = []
+        rows: list[_Seat] = []
         ended: list[tuple[int, int, bool]] = []
-        deadline = 0.0
-        while not ended and (not any(rows) or self._gathers(len(rows), deadline)):
-            for event in self._simulator.wait(max(0.0, deadline - time.monotonic()) if any(rows) else None):
+        ready, is_ready, deadline = 0, SeatState.READY, 0.0
+        while not ended and (not ready or self._gathers(len(rows), deadline)):
+            for event in self._simulator.wait(max(0.0, deadline - time.monotonic()) if ready else None):
                 slot = self._slot.get(event.battle)
                 if slot is None:
                     continue
@@ -138,6 +139,8 @@ class PokemonArena:
                     tracker.request(event.request)
                     tracker.write(self._rows, len(rows))
                     rows.append(seat)
+                    seat.state = is_ready
+                    ready += 1
                     for told in self._ask_listeners:
                         told(slot, event.side, seat.rows == 0, event.lines, event.request)
                 elif type(event) is Ended:
@@ -149,7 +152,7 @@ class PokemonArena:
                     ended.append((slot, event.winner, False))
                     self._start(slot)
                 elif type(event) is Failed:
-                    rows = [None if seat in self._seats[slot] else seat for seat in rows]
+                    ready -= sum(seat.state is is_ready for seat in self._seats[slot])
                     if self._fail(slot, event):
                         ended.append((slot, -1, True))
                     self._start(slot)
@@ -179,9 +182,10 @@ class PokemonArena:
                 f"{int(match[row])} for seat {int(seat[row])}"
             )
         choice, choose, battles, seats = self._actions.choice, self._simulator.choose, self._battle, self._seats
+        watching = SeatState.WATCHING
         for slot, side, action in zip(match.tolist(), seat.tolist(), actions.tolist(), strict=True):
             chooser = seats[slot][side]
-            chooser.waits = False
+            chooser.state = watching
             text = choice(chooser.tracker.offer, action)
             choose(battles[slot], side, text)
             for told in self._choice_listeners:
@@ -266,13 +270,16 @@ class PokemonArena:
         if event.log:
             save_text(log_folder() / f"failed-{self._format.id}-{time.time_ns()}.log", f"{event.log}\n{event.reason}\n")
         for side, seat in enumerate(self._seats[slot]):
-            self._stale[slot, side] += seat.waits
-            self._any_stale |= seat.waits
+            if seat.state is SeatState.ASKED:
+                self._stale[slot, side] += 1
+                self._any_stale = True
+            seat.state = SeatState.FAILED
         return any(seat.rows for seat in self._seats[slot])
 
-    def _decisions(self, rows: "list[_Seat | None]") -> Decisions:
-        """Hands out the rows; those of matches that failed meanwhile are None."""
-        seats = [seat for seat in rows if seat is not None]
+    def _decisions(self, rows: "list[_Seat]") -> Decisions:
+        """Hands out the rows, but for those of matches that failed meanwhile."""
+        ready, asked = SeatState.READY, SeatState.ASKED
+        seats = [seat for seat in rows if seat.state is ready]
         match = np.array([seat.match for seat in seats], np.int32)
         side = np.array([seat.side for seat in seats], np.int32)
         first = np.array([seat.rows == 0 for seat in seats], np.bool_)
@@ -281,13 +288,13 @@ class PokemonArena:
             self._estimate.write(observation, self._damage)
             observation |= {name: field[: len(rows)] for name, field in self._damage.items()}
         if len(seats) < len(rows):
-            left = np.array([index for index, seat in enumerate(rows) if seat is not None], np.intp)
+            left = np.array([index for index, seat in enumerate(rows) if seat.state is ready], np.intp)
             observation = {name: field[left] for name, field in observation.items()}
         offers = np.frombuffer(b"".join([seat.tracker.offer for seat in seats]), np.uint8).reshape(-1, WIDTH)
         legal = self._legal[match, side] = self._actions.mask(offers)
         for seat in seats:
             seat.rows += 1
-            seat.waits = True
+            seat.state = asked
         return Decisions(
             match=match,
             seat=side,
@@ -323,10 +330,23 @@ class PokemonArena:
         return f"Showdown refused {event.reason!r} of seat {event.side} in {self._format.id}; the log is in {path}"
 
 
+class SeatState(Enum):
+    """Where a seat of a match stands between its battle and its player."""
+
+    WATCHING = auto()
+    """Nothing is asked of it."""
+    READY = auto()
+    """Its row is written and not handed out yet."""
+    ASKED = auto()
+    """Its row was handed out, and the answer is awaited."""
+    FAILED = auto()
+    """Its match broke off: a row of it is worth nothing any more, nor is the answer."""
+
+
 class _Seat:
     """What the arena keeps of one seat of one match."""
 
-    __slots__ = ("match", "rows", "side", "tracker", "waits")
+    __slots__ = ("match", "rows", "side", "state", "tracker")
 
     def __init__(self, match: int, side: int, format: Format) -> None:
         self.match = match
@@ -334,8 +354,7 @@ class _Seat:
         self.tracker = Tracker(format.tables, _SIDES[side], showdown=format.showdown)
         self.rows = 0
         """Rows handed out so far."""
-        self.waits = False
-        """A row was handed out and not yet answered."""
+        self.state = SeatState.WATCHING
 
 
 def log_folder() -> Path:

@@ -86,8 +86,9 @@ def _order(space: ActionSpace, offer: bytes | bytearray, place: int, text: str, 
         return (orders.move < 0) & (orders.switch < 0)
     if kind == "switch":
         called = rest.strip().lower()
-        slots = [slot for slot in range(TEAM) if called in (str(offer[POSITION + slot]), names.team[slot].lower())]
-        return np.isin(orders.switch, [slot for slot in slots if offer[POSITION + slot]])
+        positions = [offer[POSITION + slot] for slot in range(TEAM)]
+        slots = [slot for slot, name in enumerate(names.team) if called in (str(positions[slot]), name.lower())]
+        return np.isin(orders.switch, [slot for slot in slots if positions[slot]])
     if kind != "move":
         return np.zeros(orders.count, np.bool_)
     words, gimmick, target = rest.split(), "", 0
@@ -102,7 +103,9 @@ def _order(space: ActionSpace, offer: bytes | bytearray, place: int, text: str, 
             break
         words.pop()
     fits = _moves(space, offer, place, "".join(words), names) & _gimmick(space, gimmick)
-    return fits & (orders.target == target) if space.active > 1 else fits
+    if space.active > 1 and not offer[PLACE_AT[place] + LOCKED]:  # whom a locked move hits is settled
+        fits &= orders.target == target
+    return fits
 
 
 def _moves(space: ActionSpace, offer: bytes | bytearray, place: int, name: str, names: Names) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from sparring.games.pokemon.tracking.layout import (
 )
 from sparring.games.pokemon.tracking.places import act
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
-from sparring.games.pokemon.tracking.tables import STATUSES, effect_id, parse_condition
+from sparring.games.pokemon.tracking.tables import STATUSES, effect_id
 from sparring.games.pokemon.tracking.view import View
 
 BOOSTS: dict[str, int] = {
@@ -49,9 +49,9 @@ def on_heal(view: View, parts: list[str]) -> None:
     row = view.row(parts[2])
     if row < 0:
         return
-    revived = view.floats[POKEMON_START[row] + c.POKEMON_FAINTED] and parse_condition(parts[3])[0]
+    down = view.floats[POKEMON_START[row] + c.POKEMON_FAINTED]
     view.set_condition(row, parts[3])
-    if revived:
+    if down and view.place(parts[2]) < 0:  # on the field it was an illusion beside its model that went down
         view.count_fainted(row // TEAM, -1)
     if len(parts) > 4:
         source, other = tags(parts, 4)
