@@ -8,6 +8,7 @@ import pytest
 
 from sparring.core import InputError
 from sparring.games.pokemon.actions import ActionSpace, gimmicks_of
+from sparring.games.pokemon.actions.mask import write_masks
 from sparring.games.pokemon.actions.offer import AIM_NONE, CALLED, FIGHT, OFFER, PREVIEW, RECHARGE, STRUGGLE, TURN, flat
 from sparring.games.pokemon.actions.offer import named as offer_named
 from sparring.games.pokemon.tracker import Tracker
@@ -277,6 +278,19 @@ def test_masks_of_many_offers_are_those_of_each() -> None:
     together = space.mask(np.frombuffer(b"".join(offers), np.uint8).reshape(len(names), -1))
     assert [np.flatnonzero(row).tolist() for row in together] == [list(choices(space, offer)) for offer in offers]
     assert len(names) > 5
+
+
+def test_the_loop_is_compiled_once_for_offers_of_any_kind() -> None:
+    space = ActionSpace(2, ())
+    space.legal(preview(6))
+    space.legal(bytearray(preview(6)))
+    space.mask(flat(np.zeros(3, OFFER)))
+    assert len(write_masks.signatures) == 1
+
+
+def test_offers_of_another_width_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"\[k, 82\]"):
+        ActionSpace(1, ()).mask(np.zeros((2, 81), np.uint8))
 
 
 def test_an_offer_written_by_name_needs_no_request() -> None:

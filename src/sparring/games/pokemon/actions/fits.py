@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sparring.games.pokemon.actions.gimmicks import GIMMICKS
 from sparring.games.pokemon.actions.offer import AIM_NONE, KIND, LOCKED, PLACE_AT, POSITION, PREVIEW, SIZE, named
-from sparring.games.pokemon.actions.powered import is_powered, shows_as
+from sparring.games.pokemon.actions.powered import shows_as, shows_as_changed
 from sparring.games.pokemon.actions.space import ActionSpace
 from sparring.games.pokemon.columns import MOVES, TEAM
 from sparring.games.pokemon.dex import Dex
@@ -171,8 +171,7 @@ def _moves(space: ActionSpace, offer: bytes | bytearray, place: int, name: str, 
         found = [int(name) - 1]
     else:
         found = [number for number, own in enumerate(listed) if shows_as(names.dex, own, id)]
-        if not found and is_powered(names.dex, id):  # the move's type was changed
-            found = [number for number, own in enumerate(listed) if own]
+        found = found or [number for number, own in enumerate(listed) if shows_as_changed(names.dex, own, id)]
     fits: NDArray[np.bool_] = np.isin(space.orders.move, found)
     return fits
 

@@ -47,7 +47,7 @@ def write_masks(
     for row in range(len(offers)):
         offer = offers[row]
         if offer[KIND] == PREVIEW:
-            legal[row] = preview[offer[SIZE]]
+            legal[row] = preview[min(offer[SIZE], TEAM)]
             continue
         legal[row] = False
         if offer[KIND] != TURN and offer[KIND] != FORCED:

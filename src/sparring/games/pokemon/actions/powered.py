@@ -16,7 +16,7 @@ def max_move(dex: Dex, move: str, species: str = "") -> str:
     kind = own["type"]
     if species.endswith("gmax"):
         return _max_moves(dex.generation).get((species.removesuffix("gmax"), kind)) or max_move(dex, move)
-    return _max_moves(dex.generation).get(("", kind), "")
+    return _max_moves(dex.generation).get(("", kind), move)
 
 
 def z_move(dex: Dex, move: str, item: str) -> str:
@@ -40,26 +40,23 @@ def shows_as(dex: Dex, move: str, shown: str) -> bool:
         return False
     if other is None:
         return shown in (f"z{move}", move.rstrip("0123456789"))
+    status = own["category"] == _STATUS
     if other.get("isMax"):
-        return bool(
-            (shown == "maxguard") == (own["category"] == _STATUS) and shown in ("maxguard", *_of_type(dex, own))
-        )
+        return bool(status if shown == "maxguard" else not status and own["type"] == other["type"])
     if other.get("isZ"):
         source = dex.raw["items"].get(other["isZ"], {}).get("zMoveFrom")
         if source is not None:
             return to_id(source) == move
-        return bool(own["category"] != _STATUS and own["type"] == other["type"])
+        return bool(not status and own["type"] == other["type"])
     return False
 
 
-def is_powered(dex: Dex, shown: str) -> bool:
-    """Whether `shown` is the id of a max move or a Z-move."""
-    move = dex.raw["moves"].get(shown, {})
-    return bool(move.get("isMax") or move.get("isZ"))
-
-
-def _of_type(dex: Dex, own: dict[str, object]) -> list[str]:
-    return [id for (_, kind), id in _max_moves(dex.generation).items() if kind == own["type"]]
+def shows_as_changed(dex: Dex, move: str, shown: str) -> bool:
+    """As `shows_as`, of a max move or Z-move whose type something has changed."""
+    moves = dex.raw["moves"]
+    other = moves.get(shown, {})
+    damages = move in moves and moves[move]["category"] != _STATUS
+    return bool(damages and (other.get("isMax") or other.get("isZ")) and shown != "maxguard")
 
 
 @cache

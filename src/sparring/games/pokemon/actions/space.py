@@ -20,6 +20,7 @@ from sparring.games.pokemon.actions.offer import (
     POSITION,
     PREVIEW,
     SIZE,
+    WIDTH,
 )
 from sparring.games.pokemon.actions.orders import TARGETS, Orders, make_orders
 from sparring.games.pokemon.actions.preview import Preview, team_choice
@@ -65,7 +66,11 @@ class ActionSpace:
 
     def mask(self, offers: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """`bool[k, actions]` what is legal under `offers: uint8[k, WIDTH]`."""
+        if offers.shape[1:] != (WIDTH,):
+            raise ValueError(f"offers of shape {offers.shape}; [k, {WIDTH}] is wanted")
         legal = np.empty((len(offers), self.actions), np.bool_)
+        offers = offers.view()
+        offers.flags.writeable = False  # the loop is compiled once, for offers that are not written to
         write_masks(offers, self._blocks, self._targets, self._together, self._preview_masks, legal)
         return legal
 

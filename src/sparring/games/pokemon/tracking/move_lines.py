@@ -131,14 +131,16 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
             return
         if transformed:
             return
-    index = view.learn_move(row, move)
+    first = MOVE_IDS_START[row]
+    listed = ids[first : first + MOVES].tolist()
+    index = listed.index(move) if move in listed else view.learn_move(row, move)
     if index < 0:
         return
     at = MOVES_START[row] + index * MOVE_WIDTH
     floats[at + c.MOVE_REVEALED] = 1.0
     if spent:
         view.spend_pp(at, spent)
-    ids[start + index] = ids[MOVE_IDS_START[row] + index]
+    ids[start + index] = ids[first + index]
     seen = PLACE_MOVES_START[place] + index * MOVE_WIDTH
     floats[seen : seen + MOVE_WIDTH] = floats[at : at + MOVE_WIDTH]
 

@@ -152,7 +152,7 @@ def _offer_moves(offer: bytearray, at: int, moves: list[dict[str, Any] | None]) 
     aims_of = o.AIMS_OF
     for move in moves[:MOVES]:
         if move and not move.get("disabled"):
-            offer[at] = aims_of.get(move.get("target"), 1)  # type: ignore[arg-type]
+            offer[at] = aims_of.get(move.get("target"), o.AIM_NONE)  # type: ignore[arg-type]
         at += 1
 
 
