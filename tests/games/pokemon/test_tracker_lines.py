@@ -341,3 +341,12 @@ def test_a_model_that_heals_after_the_illusion_beside_it_went_down_is_no_revival
     assert round(float(see(tracker)["side"][1, SideColumn.REMAINING]) * 6) == 5
     tracker.lines(("|faint|p2b: Zed", "|-heal|p2: Zed|50/100"))
     assert round(float(see(tracker)["side"][1, SideColumn.REMAINING]) * 6) == 5
+
+
+@pytest.mark.parametrize(("generation", "turns"), [(3, 1), (5, 1), (6, 0), (9, 0)])
+def test_a_protecting_move_that_fails_ends_the_row_since_generation_6(generation: int, turns: int) -> None:
+    works = ("|move|p1a: Rex|Protect|p1a: Rex", "|-singleturn|p1a: Rex|Protect", "|upkeep", "|turn|2")
+    tracker = track(*ALLIES, *works, "|move|p1a: Rex|Protect||[still]", "|-fail|p1a: Rex", generation=generation)
+    assert see(tracker)["active"][OWN, ActiveColumn.PROTECT_TURNS] * TURN_SCALE == turns
+    tracker.line("|upkeep")
+    assert see(tracker)["active"][OWN, ActiveColumn.PROTECT_TURNS] == 0.0

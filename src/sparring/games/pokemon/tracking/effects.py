@@ -125,7 +125,7 @@ STALLING_MOVES = frozenset(
         "maxguard",
     }
 )
-"""Moves that fail more often after protecting moves, and end their row when they do."""
+"""Moves that fail more often after protecting moves."""
 
 SIDE_GUARDS = frozenset({"quickguard", "wideguard"})
 """Moves after which protecting moves fail more often; since generation 6 even if their side is guarded already."""

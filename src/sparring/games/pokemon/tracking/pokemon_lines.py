@@ -200,11 +200,11 @@ def on_enditem(view: View, parts: list[str]) -> None:
 
 
 def on_fail(view: View, parts: list[str]) -> None:
-    """`|-fail|p1a: Rex`. A protecting move that fails ends their row, but in generations 2 and 5."""
+    """`|-fail|p1a: Rex`. Since generation 6 a protecting move that fails ends their row."""
     place = view.standing(parts[2])
     if place == view.promised:
         view.promised = -1
-    if view.used in view.tables.stalling and place == view.mover >= 0 and view.generation not in (2, 5):
+    if view.used in view.tables.stalling and place == view.mover >= 0 and view.generation > 5:
         view.floats[PLACE_START[place] + c.ACTIVE_PROTECT_TURNS] = 0.0
     on_reveal_only(view, parts)
 
