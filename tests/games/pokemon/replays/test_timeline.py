@@ -3,7 +3,8 @@
 import pytest
 
 from sparring.core.replays import Rejected
-from sparring.games.pokemon.replays.timeline import Deed, Did, Kind, Timeline, read_timeline
+from sparring.games.pokemon.replays.deeds import Deed, Did, Kind, Timeline
+from sparring.games.pokemon.replays.timeline import read_timeline
 from sparring.games.pokemon.tracking.tables import load_tables
 from tests.games.pokemon.replays.logs import battle
 

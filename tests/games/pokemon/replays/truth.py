@@ -17,9 +17,9 @@ from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.replays.deeds import Timeline
 from sparring.games.pokemon.replays.generate import BattleRecorder
 from sparring.games.pokemon.replays.parse import SideOfBattle, parse_battle
-from sparring.games.pokemon.replays.timeline import Timeline
 from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.tracker import Tracker
 from sparring.rollout import Collector, taking_turns

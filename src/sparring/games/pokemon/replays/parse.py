@@ -16,10 +16,11 @@ from sparring.games.pokemon.actions.powered import crystal_of
 from sparring.games.pokemon.columns import SLOTS, TEAM
 from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.replays.deeds import Decision, Deed, Did, Kind, Member, Timeline
 from sparring.games.pokemon.replays.known import fill_own_team, mark_absent
 from sparring.games.pokemon.replays.offers import Asked, write_offers
 from sparring.games.pokemon.replays.reasons import Reason
-from sparring.games.pokemon.replays.timeline import Decision, Deed, Did, Kind, Member, Timeline, read_timeline
+from sparring.games.pokemon.replays.timeline import read_timeline
 from sparring.games.pokemon.tracker import Tracker
 from sparring.games.pokemon.tracking.tables import load_tables
 
