@@ -13,6 +13,7 @@ from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
 
 if TYPE_CHECKING:
     from sparring.core.replays import Filters, Reading, Replay, Replays
+    from sparring.core.words import Words
     from sparring.games.pokemon.arena import PokemonArena
 
 _PLAYERS = "sparring.games.pokemon.players"
@@ -92,6 +93,12 @@ class PokemonGame:
         from sparring.games.pokemon.replays.episodes import read_replays
 
         return read_replays(replays, filters, options)
+
+    def words(self, spec: GameSpec) -> "Words":
+        """See `sparring.core.words.Worded`."""
+        from sparring.games.pokemon.episode_words import PokemonWords
+
+        return PokemonWords(spec)
 
     def model(self, spec: GameSpec) -> None:
         """Showdown offers no batched forward model."""

@@ -58,7 +58,29 @@ class Sight:
 
     def name_at(self, row: Row, place: int) -> str:
         """The species at a place on the field (own left, own right, foe left, foe right)."""
-        return self._species(int(row["active_ids"][place, c.ACTIVE_ID_SPECIES]))
+        return self.species_name(int(row["active_ids"][place, c.ACTIVE_ID_SPECIES]))
+
+    def species(self, row: Row, number: int) -> str:
+        """The species in row `number` of both teams; "" if it is not known."""
+        return self.species_name(int(row["pokemon_ids"][number, c.POKEMON_ID_SPECIES]))
+
+    def name(self, row: Row, place: int, order: int, *, locked: int = 0) -> str:
+        """The name of order `order` of own place `place`; `locked` as in an offer."""
+        orders = self._space.orders
+        move, switch = int(orders.move[order]), int(orders.switch[order])
+        if switch >= 0:
+            return f"switch to {self.species(row, switch) or f'slot {switch + 1}'}"
+        if move < 0:
+            return "pass"
+        if locked > MOVES:
+            return self._outside(row, place, locked)
+        gimmick, target = int(orders.gimmick[order]), int(orders.target[order])
+        name = self._move_name(row, place, move, self._space.gimmicks[gimmick - 1] if gimmick else "")
+        if target in (1, 2):
+            name += f" at {self.name_at(row, SLOTS + target - 1)}"
+        elif target == 3:
+            name += f" at your {self.name_at(row, 1 - place)}"
+        return name
 
     def order(self, row: Row, ranges: NDArray[np.float64], offer: bytearray, place: int, order: int) -> str:
         """What order `order` of own place `place` does; `ranges`: see `DamageEstimate.ranges`."""
@@ -66,20 +88,11 @@ class Sight:
         move, switch = int(orders.move[order]), int(orders.switch[order])
         if switch >= 0:
             return f"switch to {self.member(row, switch)}"
-        if move < 0:
-            return "pass"
-        gimmick, target = int(orders.gimmick[order]), int(orders.target[order])
         locked = offer[PLACE_AT[place] + LOCKED]
-        if locked > MOVES:
-            return self._outside(row, place, locked)
-        name = self._move_name(row, place, move, self._space.gimmicks[gimmick - 1] if gimmick else "")
-        if target in (1, 2):
-            name += f" at {self.name_at(row, SLOTS + target - 1)}"
-        elif target == 3:
-            name += f" at your {self.name_at(row, 1 - place)}"
-        if gimmick or locked:
+        name = self.name(row, place, order, locked=locked)
+        if move < 0 or orders.gimmick[order] or locked:
             return name
-        about = self._about_move(row, ranges, place, move, target)
+        about = self._about_move(row, ranges, place, move, int(orders.target[order]))
         return f"{name:<28} {about}" if about else name
 
     def member(self, row: Row, slot: int) -> str:
@@ -88,7 +101,7 @@ class Sight:
         moves = ", ".join(self._move(number) for number in row["move_ids"][slot].tolist() if number)
         status = "FNT" if numbers[c.POKEMON_FAINTED] else STATUSES[ids[c.POKEMON_ID_STATUS]].upper()
         left = _percent(float(numbers[c.POKEMON_HP]))
-        return f"{self._species(int(ids[c.POKEMON_ID_SPECIES])):<14} {left:>4} {status:<4}{moves}".rstrip()
+        return f"{self.species_name(int(ids[c.POKEMON_ID_SPECIES])):<14} {left:>4} {status:<4}{moves}".rstrip()
 
     def _active(self, row: Row, place: int) -> str:
         at = int(row["active_ids"][place, c.ACTIVE_ID_POKEMON]) - 1
@@ -144,7 +157,7 @@ class Sight:
         id = self._dex.moves.ids[number]
         at = int(row["active_ids"][place, c.ACTIVE_ID_POKEMON]) - 1
         if not number:
-            return f"move {move + 1}"
+            return f"move {move + 1}{f' and {gimmick}' if gimmick else ''}"
         if gimmick == "zmove":
             return f"Z-move {z_move(self._dex, id, self._dex.items.ids[row['pokemon_ids'][at, c.POKEMON_ID_ITEM]])}"
         if gimmick == "dynamax" or row["active"][place, c.ACTIVE_DYNAMAXED]:
@@ -162,7 +175,8 @@ class Sight:
         """A move's name by its number in the dex."""
         return str(self._dex.raw["moves"][self._dex.moves.ids[number]]["name"])
 
-    def _species(self, number: int) -> str:
+    def species_name(self, number: int) -> str:
+        """A species' name by its number in the dex; "" for 0."""
         id = self._dex.species.ids[number]
         return str(self._dex.raw["species"].get(id, {}).get("name", id))
 
