@@ -62,7 +62,7 @@ class Block:
                 "lower the number of matches"
             )
         self.size = size
-        self._file = _nameless_file()
+        self._file = nameless_file()
         os.ftruncate(self._file, size)
         self.memory = mmap.mmap(self._file, size)
 
@@ -83,7 +83,8 @@ class Block:
             self._file = -1
 
 
-def _nameless_file() -> int:
+def nameless_file() -> int:
+    """A handle of an empty file in memory that is gone as soon as nobody has it open."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("sparring")
     with tempfile.TemporaryFile() as file:

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparring.core import Array, Episodes, GameSpec, Headers, InputError, Steps
+from sparring.core import Array, Episodes, GameSpec, Headers, InputError, Steps, Vocabulary
 from sparring.core.files import cannot_write, lock_folder, sweep, write_file
 from sparring.core.versions import present_vocabulary, stored_spec
 
@@ -59,6 +59,8 @@ class ShardInfo:
     rows: int
     about: Mapping[str, Any]
     """Free facts: how these matches were played."""
+    columns: tuple[str, ...]
+    """The columns it has, by their flat names."""
 
 
 @dataclass(frozen=True)
@@ -164,20 +166,33 @@ def read_episodes(
         episodes = read_shard(shard)
         if game is not None and episodes.spec.game != game:
             raise InputError(f"{shard}: episodes of {episodes.spec.game}, not of {game}")
-        was, now = episodes.spec.vocabulary, present_vocabulary(episodes.spec.game)
-        if was is not None and now is not None and was.names != now.names:
-            if (difference := was.difference(now)) not in told:
+        now = present_vocabulary(episodes.spec.game)
+        if now is not None and (difference := renumbering(episodes.spec, now)):
+            if difference not in told:
                 told.append(difference)
                 say(f"{path}: episodes of another vocabulary, renumbered by name ({difference})")
-            try:
-                observation, gone = was.renumber(episodes.steps.observation, now)
-            except InputError as error:
-                raise InputError(f"{shard}: {error}") from error
-            steps = replace(episodes.steps, observation=observation)
-            episodes, lost = replace(episodes, spec=replace(episodes.spec, vocabulary=now), steps=steps), lost + gone
+            episodes, gone = renumber(episodes, now, shard)
+            lost += gone
         yield episodes
     if lost:
         say(f"{path}: {lost:,} numbers of names that are gone have become 0, unknown")
+
+
+def renumbering(spec: GameSpec, now: Vocabulary) -> str:
+    """What differs between the vocabulary of `spec` and `now`; "" if the numbers of both stand for the same names."""
+    was = spec.vocabulary
+    return "" if was is None or was.names == now.names else was.difference(now)
+
+
+def renumber(episodes: Episodes, now: Vocabulary, shard: Path) -> tuple[Episodes, int]:
+    """`episodes` of a spec with another vocabulary in the numbers of `now`, and how many numbers became 0, unknown."""
+    assert episodes.spec.vocabulary is not None
+    try:
+        observation, gone = episodes.spec.vocabulary.renumber(episodes.steps.observation, now)
+    except InputError as error:
+        raise InputError(f"{shard}: {error}") from error
+    spec, steps = replace(episodes.spec, vocabulary=now), replace(episodes.steps, observation=observation)
+    return replace(episodes, spec=spec, steps=steps), gone
 
 
 def shards(path: Path) -> list[Path]:
@@ -198,6 +213,18 @@ def shard_serials(path: Path) -> NDArray[np.int64]:
 def shard_info(path: Path) -> ShardInfo:
     """What the shard at `path` says it holds; raises `InputError` if it is damaged."""
     return _open(path)[0]
+
+
+def shard_headers(path: Path) -> tuple[ShardInfo, Headers]:
+    """What the shard at `path` holds, and the header of each of its episodes; raises `InputError` if it is damaged."""
+    content = _content(path)
+    info = _parse(content, path)[0]
+    wanted = [info.columns.index(name) for name in (*_HEADERS, *_FACTS, "player", "action") if name in info.columns]
+    try:
+        options = pa.ipc.IpcReadOptions(included_fields=wanted)
+        return info, _headers(_columns(pa.ipc.open_file(pa.py_buffer(content), options=options), info), info)
+    except _ARROW_FAILS as error:
+        raise InputError(f"{path}: damaged episode file ({_line(error)})") from error
 
 
 def shard_bytes(episodes: Episodes, *, about: Mapping[str, Any]) -> bytes:
@@ -231,27 +258,11 @@ def read_shard(path: Path) -> Episodes:
     info, file = _open(path)
     spec = info.spec
     try:
-        table = file.read_all()
-        table.validate(full=True)
-        table = table.combine_chunks()
-        if table.num_rows != info.episodes or table.num_rows == 0:
-            raise ValueError(f"{table.num_rows} episodes where {info.episodes} were written")
-        columns = {name: table[name].chunk(0) for name in table.column_names}
+        columns = _columns(file, info)
+        headers = _headers(columns, info)
         like = Steps.none(spec, policy="policy" in columns, consistent="consistent" in columns).columns()
-        number = {name: index for index, name in enumerate(info.players)}
-        kinds = {**_HEADERS, **{name: kind for name, kind in _FACTS.items() if name in columns}}
-        headers = {name: _plain(columns[name], kind).to_numpy(zero_copy_only=False) for name, kind in kinds.items()}
-        names = _plain(columns["player"], pa.string()).to_pylist()
-        headers["player"] = np.array([number[name] for name in names], np.int32)
-        lengths = np.diff(_offsets(columns["action"], info.rows))
-        headers["lengths"] = lengths.astype(np.int32)
-        steps = {name: _values(columns[name], array, lengths) for name, array in like.items()}
-        episodes = Episodes(
-            spec=spec,
-            players=info.players,
-            headers=Headers.from_columns(headers),
-            steps=Steps.from_columns(steps),
-        )
+        steps = {name: _values(columns[name], array, headers.lengths) for name, array in like.items()}
+        episodes = Episodes(spec=spec, players=info.players, headers=headers, steps=Steps.from_columns(steps))
         _check(episodes, info)
     except _ARROW_FAILS as error:
         raise InputError(f"{path}: damaged episode file ({_line(error)})") from error
@@ -269,11 +280,34 @@ def spec_of(content: bytes) -> GameSpec:
 
 def _open(path: Path) -> tuple[ShardInfo, Any]:
     """What the metadata of a shard says, and Arrow's reader of it; the file is read whole and its checksum verified."""
+    return _parse(_content(path), path)
+
+
+def _content(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    return _parse(content, path)
+
+
+def _columns(file: Any, info: ShardInfo) -> dict[str, Any]:
+    """The columns that an Arrow reader gives, validated, each as one array."""
+    table = file.read_all()
+    table.validate(full=True)
+    table = table.combine_chunks()
+    if table.num_rows != info.episodes or table.num_rows == 0:
+        raise ValueError(f"{table.num_rows} episodes where {info.episodes} were written")
+    return {name: table[name].chunk(0) for name in table.column_names}
+
+
+def _headers(columns: Mapping[str, Any], info: ShardInfo) -> Headers:
+    number = {name: index for index, name in enumerate(info.players)}
+    kinds = {**_HEADERS, **{name: kind for name, kind in _FACTS.items() if name in columns}}
+    headers = {name: _plain(columns[name], kind).to_numpy(zero_copy_only=False) for name, kind in kinds.items()}
+    names = _plain(columns["player"], pa.string()).to_pylist()
+    headers["player"] = np.array([number[name] for name in names], np.int32)
+    headers["lengths"] = np.diff(_offsets(columns["action"], info.rows)).astype(np.int32)
+    return Headers.from_columns(headers)
 
 
 def _parse(content: bytes, path: Path) -> tuple[ShardInfo, Any]:
@@ -303,6 +337,7 @@ def _info(schema: Any, path: Path) -> ShardInfo:
             episodes=int(meta["episodes"]),
             rows=int(meta["rows"]),
             about=dict(meta["about"]),
+            columns=tuple(schema.names),
         )
     except (KeyError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(f"{path}: an Arrow file, but not of episodes ({_line(error)})") from error

@@ -13,6 +13,7 @@ from sparring.games.pokemon.settings import PINNED, PokemonNetwork, PokemonSetti
 
 if TYPE_CHECKING:
     from sparring.core.replays import Filters, Reading, Replay, Replays
+    from sparring.core.words import Words
     from sparring.games.pokemon.arena import PokemonArena
 
 _PLAYERS = "sparring.games.pokemon.players"
@@ -101,6 +102,12 @@ class PokemonGame:
         from sparring.games.pokemon.replays.generate import BattleRecorder
 
         BattleRecorder(arena, keep)
+
+    def words(self, spec: GameSpec) -> "Words":
+        """See `sparring.core.words.Worded`."""
+        from sparring.games.pokemon.episode_words import PokemonWords
+
+        return PokemonWords(spec)
 
     def model(self, spec: GameSpec) -> None:
         """Showdown offers no batched forward model."""

@@ -51,21 +51,34 @@ class Sight:
         move, switch = int(orders.move[order]), int(orders.switch[order])
         if switch >= 0:
             return self.member(view.own.team[switch], "switch to ")
+        locked = offer[PLACE_AT[place] + LOCKED]
+        name = self.name(view, place, order, locked=locked)
+        if move < 0 or orders.gimmick[order] or locked:
+            return name
+        about = self._about_move(view, ranges[place], place, move, int(orders.target[order]))
+        return f"{name:<24}  {about}" if about else name
+
+    def name(self, view: BattleView, place: int, order: int, *, locked: int = 0) -> str:
+        """The name of order `order` of own place `place`; `locked` as in an offer."""
+        orders = self._space.orders
+        move, switch = int(orders.move[order]), int(orders.switch[order])
+        if switch >= 0:
+            return f"switch to {self.species(view.own.team[switch]) or f'slot {switch + 1}'}"
         if move < 0:
             return "pass"
-        gimmick, target = int(orders.gimmick[order]), int(orders.target[order])
-        locked = offer[PLACE_AT[place] + LOCKED]
         if locked > MOVES:
             return self._outside(view.own.active[place], locked)
+        gimmick, target = int(orders.gimmick[order]), int(orders.target[order])
         name = self._move_name(view.own.active[place], move, self._space.gimmicks[gimmick - 1] if gimmick else "")
         if target in (1, 2):
             name += f" at {self.name_of(view.foe.active[target - 1])}"
         elif target == 3:
             name += f" at your {self.name_of(view.own.active[1 - place])}"
-        if gimmick or locked:
-            return name
-        about = self._about_move(view, ranges[place], place, move, target)
-        return f"{name:<24}  {about}" if about else name
+        return name
+
+    def species(self, pokemon: PokemonView) -> str:
+        """The species of a Pokémon; "" if it is not known."""
+        return self._species(pokemon.species)
 
     def member(self, pokemon: PokemonView, what: str = "") -> str:
         """A Pokémon of the own team, after `what` is done with it."""
@@ -73,6 +86,10 @@ class Sight:
         status = "FNT" if pokemon.fainted else pokemon.status.upper()
         name = what + self._species(pokemon.species)
         return f"{name:<24}  {_percent(pokemon.hp):>4} {status:<3}  {moves}".rstrip()
+
+    def named(self, number: int) -> str:
+        """The species with that number in the dex."""
+        return self._species(self._dex.species.ids[number])
 
     def _active(self, place: ActiveView, pokemon: PokemonView, who: str) -> str:
         kind = "/".join(type.title() for type in place.types[:2])

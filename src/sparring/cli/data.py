@@ -1,0 +1,55 @@
+"""`sparring data`: what is in episode stores."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparring.cli.app import app, say, show
+from sparring.cli.options import AsJson
+
+data = typer.Typer(
+    name="data",
+    help="What is in episode stores: counts, and single decisions.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(data)
+
+
+@data.command(epilog="Example: sparring data stats data/people --page people.html")
+def stats(
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="Episode stores, or folders of stores.")],
+    page: Annotated[Path | None, typer.Option(help="Write a page with plots that needs no network.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count what is in episode stores: lengths, results, ratings, dates, actions, and what the game has names for."""
+    import json
+
+    from sparring.core.files import write_file
+    from sparring.data.statistics import store_statistics
+    from sparring.report.data import statistics_page, statistics_table
+
+    found = store_statistics(stores, say=say)
+    if page is not None:
+        write_file(page, statistics_page(found).encode())
+        say(f"plots in {page}")
+    if as_json:
+        print(json.dumps(found))
+    else:
+        show(statistics_table(found))
+
+
+@data.command("show", epilog="Example: sparring data show data/people/gen8ou --episode 3 --step 12")
+def show_decisions(
+    store: Annotated[Path, typer.Argument(help="An episode store.")],
+    episode: Annotated[int, typer.Option(min=0, help="Which, from 0 in the order of the files.")],
+    step: Annotated[int | None, typer.Option(min=0, help="Only this decision of it.")] = None,
+    arrays: Annotated[bool, typer.Option("--arrays", help="The numbers too.")] = False,
+) -> None:
+    """Print the decisions of an episode: what was seen, what was allowed, and what was chosen."""
+    from sparring.core.text import printable_lines
+    from sparring.data.showing import show_episode
+
+    for line in show_episode(store, episode, step=step, arrays=arrays, say=say):
+        print(printable_lines(line))

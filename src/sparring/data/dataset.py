@@ -1,0 +1,154 @@
+"""Episodes on disk as batches to learn from.
+
+    data = Dataset("data/people", batch_size=64, length=32, workers=2)
+    for batch in data.batches():             # epoch after epoch
+        learn(batch.episodes)                # windows of at most 32 decisions, as `Episodes`
+        saved = batch.position               # small and JSON-ready
+    data.batches(saved)                      # goes on behind that batch
+
+The same files, settings and seed give the same batches, whatever the number of loader processes.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core import Episodes, GameSpec, InputError
+from sparring.data.catalogue import Filter, read_catalogue
+from sparring.data.loaders import Batches, Loaders
+from sparring.data.plan import Plan
+from sparring.data.reading import Pieces
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some episodes or windows of episodes, all of one spec."""
+
+    episodes: Episodes
+    """Of a window, `lengths` are its own steps and everything else in the header is its episode's."""
+    start: NDArray[np.int32]
+    """`int32[n]` the step of its episode that each window begins with; 0 for whole episodes."""
+    total: NDArray[np.int32]
+    """`int32[n]` steps of the whole episode."""
+    position: Mapping[str, Any]
+    """Where to go on behind this batch; JSON-ready."""
+
+
+class Dataset:
+    """The wanted episodes of one or many stores, shuffled, in batches."""
+
+    def __init__(
+        self,
+        stores: Path | str | Sequence[Path | str],
+        *,
+        batch_size: int,
+        length: int | None = None,
+        where: Filter | None = None,
+        seed: int = 0,
+        workers: int = 0,
+        prefetch: int = 4,
+        buffer: int = 65_536,
+        rank: int = 0,
+        world_size: int = 1,
+        strict: bool = False,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        """Reads and verifies all files once.
+
+        Args:
+            stores: Stores, or folders of stores. Those of different specs are never mixed inside a batch.
+            batch_size: Episodes or windows a batch; the last of each spec may be smaller.
+            length: Serve windows of so many decisions (the last of an episode may be shorter); None: whole episodes.
+            where: Which episodes; None: all.
+            seed: Of the order.
+            workers: Loader processes; 0 loads in this one.
+            prefetch: Batches that loader processes have ready ahead.
+            buffer: Decisions that are in memory and shuffled together; loaders hold up to twice as many.
+            rank: Which of the processes that train together this is; each gets another part of every epoch, and all
+                get equally many batches.
+            world_size: How many there are.
+            strict: Refuse damaged files; otherwise they are left out and `say` is told their names.
+            say: Is told what a user should know.
+        """
+        paths = [stores] if isinstance(stores, Path | str) else stores
+        catalogue = read_catalogue(paths, where or Filter(), strict=strict, threads=workers, say=say)
+        self._plan = Plan(catalogue, batch_size, length, buffer, seed, rank, world_size)
+        if workers < 0 or prefetch < 1:
+            raise InputError(f"workers: {workers}, prefetch: {prefetch}: at least 0 and 1 are needed")
+        self._workers, self._prefetch = workers, prefetch
+        self._batches = len(self._plan.epoch(0))
+        self._identity = ":".join(map(str, (catalogue.digest, batch_size, length, buffer, seed, world_size)))
+
+    def __len__(self) -> int:
+        """Batches an epoch, of this rank."""
+        return self._batches
+
+    @property
+    def specs(self) -> tuple[GameSpec, ...]:
+        """What there are episodes of."""
+        return self._plan.catalogue.specs
+
+    @property
+    def episodes(self) -> int:
+        """Wanted episodes, of all ranks."""
+        return sum(len(shard.episodes) for shard in self._plan.catalogue.shards)
+
+    @property
+    def rows(self) -> int:
+        """Wanted decisions, of all ranks."""
+        return sum(shard.rows for shard in self._plan.catalogue.shards)
+
+    @property
+    def damaged(self) -> tuple[str, ...]:
+        """Why files were left out, one line each."""
+        return self._plan.catalogue.damaged
+
+    def epoch(self, number: int = 0) -> Iterator[Batch]:
+        """The batches of one epoch: every episode once."""
+        return self._load((number, batch) for batch in range(len(self)))
+
+    def batches(self, position: Mapping[str, Any] | None = None) -> Iterator[Batch]:
+        """Batches without end, epoch after epoch: from the start, or behind the batch whose `position` is given.
+
+        Raises `InputError` if the position is of other data or other settings.
+        """
+        start = 0 if position is None else self._at(position)
+        return self._load(divmod(number, len(self)) for number in count(start))
+
+    def _at(self, position: Mapping[str, Any]) -> int:
+        try:
+            epoch, batch, identity = int(position["epoch"]), int(position["batch"]), position["of"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError("not a position in a dataset") from error
+        if identity != self._identity:
+            raise InputError("this position is of other episodes or other settings: start anew, or load the same data")
+        return epoch * len(self) + batch
+
+    def _load(self, wanted: Iterator[tuple[int, int]]) -> Iterator[Batch]:
+        if not self._workers:
+            here = Batches(self._plan)
+            for epoch, batch in wanted:
+                yield self._batch(here.make(epoch, batch), epoch, batch)
+            return
+        with closing(Loaders(self._plan, self._workers)) as loaders:
+            asked: deque[tuple[int, int]] = deque()
+            while True:
+                for epoch, batch in islice(wanted, self._prefetch + 1 - len(asked)):
+                    loaders.ask(epoch, batch)
+                    asked.append((epoch, batch))
+                if not asked:
+                    return
+                epoch, batch = asked.popleft()
+                yield self._batch(loaders.receive(), epoch, batch)
+
+    def _batch(self, pieces: Pieces, epoch: int, batch: int) -> Batch:
+        epoch, batch = divmod(epoch * len(self) + batch + 1, len(self))
+        position = {"epoch": epoch, "batch": batch, "of": self._identity}
+        return Batch(pieces.episodes, pieces.cuts.start, pieces.cuts.total, position)
