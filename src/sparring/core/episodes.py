@@ -5,7 +5,7 @@ ends. Learners, the episode store and human replays all speak this one form.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,11 @@ class Episodes:
     def unpack_legal(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.bool_]:
         """`bool[k, actions]` the legal mask of the steps `rows`."""
         return unpack_mask(self.steps.legal[rows], self.spec.actions)
+
+    def observing(self, fields: Sequence[str], spec: GameSpec) -> "Episodes":
+        """The same episodes as `spec` sees them, with only `fields` of the observation."""
+        seen = {name: self.steps.observation[name] for name in fields}
+        return replace(self, spec=spec, steps=replace(self.steps, observation=seen))
 
     def take(self, episodes: NDArray[np.intp]) -> "Episodes":
         """Only the given episodes, in that order."""

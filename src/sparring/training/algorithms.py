@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from sparring.core import GameSpec, Player
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings, GateSettings
+from sparring.learn.imitation import Imitation, ImitationSettings
 from sparring.learn.learner import Learner
 from sparring.learn.magnet import Magnet, MagnetSettings
 from sparring.learn.ppo import Ppo, PpoSettings
@@ -16,7 +17,7 @@ from sparring.policy import Policy
 from sparring.search import SearchPlayer, Symmetric
 from sparring.search.seating import forward_model, search_player
 
-LearnerSettings = PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings
+LearnerSettings = PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings | ImitationSettings
 
 
 @runtime_checkable
@@ -61,6 +62,9 @@ def build_algorithm(
     """The algorithm that `settings` describes, training `policy` for `spec`."""
     if isinstance(settings, AlphaZeroSettings):
         return _alphazero(settings, policy, spec=spec, device=device, seed=seed)
+    if isinstance(settings, ImitationSettings):
+        learner = Imitation(policy, settings, device=device, seed=seed)
+        return Algorithm(learner=learner, player=NetworkPlayer, batch_size=settings.batch_size)
     recurrent = bool(policy.initial_memory(1))
     if isinstance(settings, RnadSettings):
         rnad = Rnad(policy, settings, device=device)

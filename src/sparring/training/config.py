@@ -15,6 +15,7 @@ from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
 from sparring.league.entrants import names_code
 from sparring.learn.alphazero import AlphaZeroSettings
+from sparring.learn.imitation import ImitationSettings
 from sparring.learn.magnet import MagnetSettings
 from sparring.learn.ppo import PpoSettings
 from sparring.learn.rnad import RnadSettings
@@ -62,8 +63,10 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The game's rule options."""
     network: dict[str, Any] = {}
     """The network's size options; or `factory`, the `package.module:function` of your own that builds it."""
-    learner: PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings
+    learner: PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings | ImitationSettings
     """The algorithm (`kind`) and its settings."""
+    data: tuple[str, ...] = ()
+    """Episode stores, or folders of them, that `imitation` learns from; the other learners play for themselves."""
     init: str | None = None
     """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
     opponents: dict[str, Share] = {}
@@ -105,8 +108,8 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 FREE_TO_CHANGE = {
-    "decisions", "workers", "inference_batch_size", "inference_timeout_ms", "overlap", "max_policy_lag", "device",
-    "actor_dtype", "backend", "compile", "threads", "checkpoint", "evaluation", "report", "key",
+    "data", "decisions", "workers", "inference_batch_size", "inference_timeout_ms", "overlap", "max_policy_lag",
+    "device", "actor_dtype", "backend", "compile", "threads", "checkpoint", "evaluation", "report", "key",
 }  # fmt: skip
 """Keys that may differ when a run is resumed."""
 
@@ -170,6 +173,12 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
     game = load_game(config.game)
     convert(config.settings, game.settings, where=f"{where}: settings")
     check_network(config.network, game, where=f"{where}: network")
+    imitates = isinstance(config.learner, ImitationSettings)
+    if imitates != bool(config.data):
+        wanted = "imitation needs episodes: data=FOLDER" if imitates else "only imitation learns from episodes on disk"
+        raise InputError(f"{where}: data: {wanted}")
+    if imitates and config.opponents:
+        raise InputError(f"{where}: opponents: imitation plays no matches to learn from; allowed: none")
     if sum(config.opponents.values()) > 1 + 1e-6:
         raise InputError(f"{where}: opponents: shares of the matches add up to more than 1")
     if config.opponents and isinstance(config.learner, RnadSettings):

@@ -1,6 +1,7 @@
 """The training loop: collect, learn, publish, rate, save, again.
 
-`SelfPlay` plays and learns, `Ratings` rates, `Saver` saves; here they are joined.
+`SelfPlay` plays and learns, or `Study` learns from episodes on disk; `Ratings` rates, `Saver` saves; here they are
+joined.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 from sparring.core import Game, Interrupts, Score
 from sparring.inference.threads import set_threads
+from sparring.league import Entrant
 from sparring.policy.checkpoint import Checkpoint
 from sparring.report.metrics import Metrics, check_report
 from sparring.report.panel import TrainingPanel
@@ -19,6 +21,8 @@ from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
 from sparring.training.state import Saver, restore
+from sparring.training.study import Study
+from sparring.training.trainee import Trainee
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,11 @@ class Outcome:
     """Of the last policy, by opponent; empty unless finished."""
 
 
+def _trainee(config: TrainConfig, game: Game, opponents: Mapping[str, Entrant], say: Callable[[str], None]) -> Trainee:
+    """What learns: from what it plays, or from episodes on disk."""
+    return Study(config, game, opponents, say=say) if config.data else SelfPlay(config, game, opponents, say=say)
+
+
 def train(
     config: TrainConfig,
     game: Game,
@@ -64,49 +73,49 @@ def train(
     set_threads(config.threads, say)
     with (
         compiling_announced(say),
-        closing(SelfPlay(config, game, opponents, say=say)) as play,
+        closing(_trainee(config, game, opponents, say)) as trainee,
         closing(folder),
-        closing(Ratings(play.rater, folder, play.stages)) as ratings,
+        closing(Ratings(trainee.rater, folder, trainee.stages)) as ratings,
     ):
-        play.start()  # before the folder is made: settings may still prove unusable
+        trainee.start()  # before the folder is made: settings may still prove unusable
         resumed = folder.open(config)
         folder.keep_opponents(opponents.values())
         if resumed is not None:
-            restore(resumed, play, ratings, run=folder.path)
-            say(f"resuming {folder.path} at update {play.update}, {play.decisions:,} decisions")
+            restore(resumed, trainee, ratings, run=folder.path)
+            say(f"resuming {folder.path} at update {trainee.update}, {trainee.decisions:,} decisions")
         with (
             Metrics(
                 folder.path,
-                resumed_at=play.update,
+                resumed_at=trainee.update,
                 settings=flat_settings(config, game),
                 report=config.report,
                 say=say,
             ) as metrics,
-            TrainingPanel(total=config.decisions, done=play.decisions, update=play.update) as panel,
+            TrainingPanel(total=config.decisions, done=trainee.decisions, update=trainee.update) as panel,
         ):
             with (
                 Interrupts(lambda: say("stopping after this update; again to stop now")) as interrupts,
-                Saver(play, ratings, folder, config.checkpoint) as saver,
+                Saver(trainee, ratings, folder, config.checkpoint) as saver,
             ):
-                while play.decisions < config.decisions and not interrupts.asked:
+                while trainee.decisions < config.decisions and not interrupts.asked:
                     with saver.update():
-                        figures = play.advance()  # collect, learn, publish
-                        checkpoint = play.checkpoint()
-                        rating = ratings.after_update(checkpoint, play.standing, watch=panel.doing)
+                        figures = trainee.advance()  # collect, learn, publish
+                        checkpoint = trainee.checkpoint()
+                        rating = ratings.after_update(checkpoint, trainee.standing, watch=panel.doing)
                         figures |= rating.metrics() if rating is not None else {}
-                        play.adapt(figures)
-                        metrics.write(play.update, play.decisions, figures)
-                    panel.update(play.update, play.decisions, figures)
+                        trainee.adapt(figures)
+                        metrics.write(trainee.update, trainee.decisions, figures)
+                    panel.update(trainee.update, trainee.decisions, figures)
                     if rating is not None:
                         panel.rated(rating.checkpoint.version, rating.scores, rating.nash_conv)
                     if on_update is not None:
-                        on_update(Update(play.update, play.decisions, figures, checkpoint))
-                    if play.update % config.checkpoint.every == 0:
+                        on_update(Update(trainee.update, trainee.decisions, figures, checkpoint))
+                    if trainee.update % config.checkpoint.every == 0:
                         saver.save()
-            finished = play.decisions >= config.decisions
+            finished = trainee.decisions >= config.decisions
             if finished:
-                for rating in ratings.finish(play.checkpoint(), play.standing, watch=panel.doing):
-                    metrics.write(play.update, play.decisions, rating.metrics())
+                for rating in ratings.finish(trainee.checkpoint(), trainee.standing, watch=panel.doing):
+                    metrics.write(trainee.update, trainee.decisions, rating.metrics())
                     panel.rated(rating.checkpoint.version, rating.scores, rating.nash_conv)
     scores = ratings.latest.scores if finished and ratings.latest is not None else {}
-    return Outcome(play.update, play.decisions, finished, scores)
+    return Outcome(trainee.update, trainee.decisions, finished, scores)

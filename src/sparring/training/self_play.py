@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from sparring.core import Adaptive, Arena, Episodes, Game, GameSpec, InputError, RunError, Stages, gather
-from sparring.core.rows import flatten
+from sparring.core import Adaptive, Arena, Episodes, Game, GameSpec, InputError, Resumable, RunError, Stages, gather
+from sparring.core.rows import flatten, nested
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine
 from sparring.league import Entrant
@@ -35,6 +35,7 @@ from sparring.training.config import TrainConfig
 from sparring.training.limits import lower_if_too_large
 from sparring.training.opponents import POLICY, opponent_style
 from sparring.training.rating import Rater, Standing
+from sparring.training.trainee import Snapshot, copy_policy
 
 _HAND_OVER_SECONDS = 0.0005
 """How long a thread may keep the interpreter lock while another waits for it, with `overlap`; usually 5 ms."""
@@ -55,7 +56,7 @@ class SelfPlay:
         self.spec: GameSpec = game.spec(settings)
         self._device = Device.pick(config.device, config.dtype)
         torch.manual_seed(config.seed)
-        policy = _first_policy(config, game, self.spec, say)
+        policy = first_policy(config, game, self.spec, say)
         self.algorithm: Algorithm = build_algorithm(
             config.learner, policy, spec=self.spec, device=self._device, seed=config.seed
         )
@@ -164,10 +165,39 @@ class SelfPlay:
 
     def checkpoint(self) -> Checkpoint:
         """A copy of the policy that is rated and saved."""
-        policy = self.algorithm.deployed or self.algorithm.learner.policy
-        weights = {name: weight.detach().clone() for name, weight in policy.state_dict().items()}
-        about = {"decisions": self.decisions, "win_rates": {}}
-        return Checkpoint(self.spec, self._config.network, version=self.update, weights=weights, about=about)
+        return copy_policy(self.algorithm, self.spec, self._config, update=self.update, decisions=self.decisions)
+
+    def snapshot(self) -> Snapshot:
+        """The weights that play, and the matches in play where the arena can keep them."""
+        return Snapshot(
+            values={
+                "engine_rng": self.engine.rng.bit_generator.state,
+                "arena": self.standing,
+                "playing_version": self.engine.policies[POLICY],
+            },
+            tensors={"playing": self.engine.weights(POLICY)},
+            arrays=flatten({name: part.snapshot() for name, part in self._resumable().items()}),
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Goes back to a `snapshot`."""
+        values = snapshot.values
+        self.engine.swap(POLICY, snapshot.tensors["playing"], version=int(values["playing_version"]))
+        self.engine.rng.bit_generator.state = values["engine_rng"]
+        if isinstance(self.arena, Adaptive):
+            self.arena.stand_at(values["arena"])
+        if snapshot.arrays:
+            arrays = nested(snapshot.arrays)
+            for name, part in self._resumable().items():
+                part.restore(arrays.get(name, {}))
+
+    def _resumable(self) -> dict[str, Resumable]:
+        """The parts that hold matches in play; none if the arena starts fresh matches."""
+        if not isinstance(self.arena, Resumable):
+            return {}
+        parts: dict[str, Resumable] = {"arena": self.arena, "collector": self.collector, "engine": self.engine}
+        players = {"player": self.player} | {f"opponent-{tag}": player for tag, player in self.opponents.items()}
+        return parts | {name: player for name, player in players.items() if isinstance(player, Resumable)}
 
     def pause(self) -> None:
         """Waits until nothing is being played; what was collected stays for the next update."""
@@ -243,7 +273,7 @@ def recent(episodes: Episodes, *, version: int, max_policy_lag: int) -> Episodes
     return episodes.take(kept)
 
 
-def _first_policy(config: TrainConfig, game: Game, spec: GameSpec, say: Callable[[str], None]) -> Any:
+def first_policy(config: TrainConfig, game: Game, spec: GameSpec, say: Callable[[str], None]) -> Any:
     """The policy that a run starts from: fresh, or with the weights of the checkpoint that `init` names."""
     build = partial(build_network, config.network, game)
     if config.init is None:

@@ -1,0 +1,154 @@
+"""Learning from episodes on disk: one update reads some of them and learns from them. Nothing is played but ratings."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from itertools import islice
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from sparring.core import Episodes, Game, GameSpec, InputError, Stages
+from sparring.core.rows import flatten
+from sparring.core.settings import convert
+from sparring.data.catalogue import Filter
+from sparring.data.dataset import Batch, Dataset
+from sparring.inference import Device
+from sparring.league import Entrant
+from sparring.learn.imitation import Imitation, ImitationSettings
+from sparring.policy import parameter_text
+from sparring.policy.checkpoint import Checkpoint
+from sparring.training.algorithms import Algorithm, build_algorithm
+from sparring.training.config import TrainConfig
+from sparring.training.limits import lower_if_too_large
+from sparring.training.rating import Rater, Standing
+from sparring.training.self_play import first_policy
+from sparring.training.trainee import Snapshot, copy_policy
+
+_VALIDATED_ROWS = 32_768
+"""At most so many held-out decisions are foretold at a validation."""
+
+
+class Study:
+    """Data and learner of a run, joined, and how far they have come."""
+
+    def __init__(
+        self, config: TrainConfig, game: Game, opponents: Mapping[str, Entrant], *, say: Callable[[str], None]
+    ) -> None:
+        self.update = 0
+        self.decisions = 0
+        self.stages = Stages()
+        self._config = config
+        settings: Any = convert(config.settings, game.settings, where="settings")
+        self.spec: GameSpec = game.spec(settings)
+        self._device = Device.pick(config.device, config.dtype)
+        torch.manual_seed(config.seed)
+        policy = first_policy(config, game, self.spec, say)
+        self.algorithm: Algorithm = build_algorithm(
+            config.learner, policy, spec=self.spec, device=self._device, seed=config.seed
+        )
+        self.rater = Rater(
+            game, config, opponents, settings=settings, spec=self.spec, device=self._device, policy_threshold=0.0
+        )
+        assert isinstance(config.learner, ImitationSettings)
+        held = config.learner.holdout
+        self._data = self._dataset(Filter(split=(0.0, 1.0 - held)), config.learner, say)
+        self._held_out = self._dataset(Filter(split=(1.0 - held, 1.0)), config.learner, say) if held else None
+        self._check(game)
+        self._batches: Iterator[Batch] = self._data.batches()
+        self._position: Mapping[str, Any] | None = None
+        rows = f"{self._data.rows:,} decisions of {self._data.episodes:,} episodes"
+        say(f"{config.game} network: {parameter_text(policy)}, on {self._device.kind}; {rows} to learn from")
+
+    def start(self) -> None:
+        """Everything is ready."""
+
+    def advance(self) -> dict[str, float]:
+        """One update: read, learn, and validate now and then. Returns its metrics."""
+        began = perf_counter()
+        with self.stages.time("load"):
+            batch = next(self._batches)
+        episodes = self._fitting(batch.episodes)
+        progress = min(1.0, self.decisions / self._config.decisions)
+        sizes = ("learner.minibatch_size", "the size of the network")
+        with self.stages.time("learn"), lower_if_too_large("learning", *sizes):
+            losses = self.algorithm.learner.update(episodes, progress=progress)
+        self._position = batch.position
+        self.update += 1
+        self.decisions += episodes.rows
+        play = {"decisions_per_second": episodes.rows / (perf_counter() - began), "epoch": batch.position["epoch"]}
+        groups = {"play": play, "loss": losses, "validation": self._validate(), "time": self.stages.shares()}
+        return flatten(groups) | self._device.usage()
+
+    def adapt(self, metrics: Mapping[str, float]) -> None:
+        """There is no curriculum."""
+
+    @property
+    def standing(self) -> Standing:
+        """There is no curriculum."""
+        return None
+
+    def checkpoint(self) -> Checkpoint:
+        """A copy of the policy."""
+        return copy_policy(self.algorithm, self.spec, self._config, update=self.update, decisions=self.decisions)
+
+    def snapshot(self) -> Snapshot:
+        """Where in the data the run is."""
+        return Snapshot({"position": self._position})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Goes on behind the last batch."""
+        self._position = snapshot.values["position"]
+        self._batches = self._data.batches(self._position)
+
+    def pause(self) -> None:
+        """Nothing is played."""
+
+    def close(self) -> None:
+        """Ends the loader processes."""
+        with closing(self._batches):  # type: ignore[type-var]
+            pass
+
+    def _dataset(self, where: Filter, settings: ImitationSettings, say: Callable[[str], None]) -> Dataset:
+        recurrent = bool(self.algorithm.learner.policy.initial_memory(1))
+        length = settings.segment_length if recurrent else 1
+        return Dataset(
+            self._config.data,
+            batch_size=max(1, settings.batch_size // length),
+            length=length,
+            where=where,
+            seed=self._config.seed,
+            workers=self._config.workers,
+            say=say,
+        )
+
+    def _check(self, game: Game) -> None:
+        """Raises `InputError` if the network cannot learn from the episodes."""
+        for spec in self._data.specs:
+            reason = f"episodes of {spec.game}" if spec.game != self.spec.game else None
+            if reason is None and spec.actions != self.spec.actions:
+                reason = f"{spec.actions} actions, not {self.spec.actions}: {dict(spec.settings)}"
+            missing = [name for name, field in self.spec.observation.items() if spec.observation.get(name) != field]
+            if reason is None and missing:
+                reason = f"no {', '.join(missing)} in the observation, as the settings of this run want it"
+            if reason is not None:
+                raise InputError(f"data: {reason}")
+
+    def _fitting(self, episodes: Episodes) -> Episodes:
+        """`episodes` with the fields that the network sees, and no others."""
+        return episodes.observing(tuple(self.spec.observation), self.spec)
+
+    def _validate(self) -> dict[str, float]:
+        """How well held-out choices are foretold, when a rating is due."""
+        every, learner = self._config.evaluation.every or self._config.checkpoint.every, self.algorithm.learner
+        if self._held_out is None or self.update % every or not isinstance(learner, Imitation):
+            return {}
+        found: list[dict[str, float]] = []
+        rows = 0
+        with self.stages.time("validate"):
+            for batch in islice(self._held_out.epoch(), 64):
+                found.append(learner.validate(self._fitting(batch.episodes)))
+                rows += batch.episodes.rows
+                if rows >= _VALIDATED_ROWS:
+                    break
+        return {name: sum(one[name] for one in found) / len(found) for name in found[0]} if found else {}
