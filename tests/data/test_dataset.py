@@ -138,8 +138,9 @@ def test_a_position_of_other_data_or_settings_is_refused(store, tmp_path):
     for data in others:
         with pytest.raises(InputError, match="other episodes or other settings"):
             data.batches(position)
-    with pytest.raises(InputError, match="not a position"):
-        others[0].batches({"epoch": 1})
+    for wrong in ({"epoch": 1}, {**position, "epoch": -1}, {**position, "batch": "two"}, [1, 2]):
+        with pytest.raises(InputError, match="not a position"):
+            Dataset(store, batch_size=8).batches(wrong)
 
 
 def test_specs_are_never_mixed_in_a_batch_and_take_turns(tmp_path):
