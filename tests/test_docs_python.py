@@ -1,4 +1,4 @@
-"""docs/python.md as a reader would follow it: its commands and its code, from top to bottom, in an empty folder."""
+"""Pages as a reader would follow them: their commands and their code, from top to bottom, in an empty folder."""
 
 import re
 from pathlib import Path
@@ -8,21 +8,37 @@ from typer.testing import CliRunner
 
 from sparring.cli import app
 
-PAGE = Path(__file__).parents[1] / "docs" / "python.md"
+DOCS = Path(__file__).parents[1] / "docs"
 PARTS = re.compile(r"^```python\n(?P<code>.*?)^```$|^    sparring (?P<command>.*?)$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.timeout(600)
-def test_the_page_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    parts = list(PARTS.finditer(PAGE.read_text()))
-    assert [bool(part["command"]) for part in parts] == [False, False, False, True, False, False, False]
+def follow(page, kinds):
+    """Runs the parts of `page`, whose kinds are "c" for a command and "p" for Python; the names that the code made."""
+    parts = list(PARTS.finditer(page.read_text()))
+    assert "".join("c" if part["command"] else "p" for part in parts) == kinds
     names: dict[str, object] = {}
     for part in parts:
         if part["command"]:
             assert CliRunner().invoke(app, part["command"].split()).exit_code == 0
         else:
-            exec(compile(part["code"], str(PAGE), "exec"), names)
+            exec(compile(part["code"], str(page), "exec"), names)
+    return names
+
+
+def test_episodes_as_data(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = follow(DOCS / "data.md", "cccpp")
+    assert names["data"].episodes == 400
+    assert names["batch"].position != names["position"]
+    assert (names["batch"].episodes.headers.lengths <= 8).all()
+    assert (tmp_path / "stats.html").exists()
+    assert "batches an epoch, 400 episodes" in capsys.readouterr().out
+
+
+@pytest.mark.timeout(600)
+def test_from_python(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = follow(DOCS / "python.md", "pppcppp")
     assert [entry["update"] for entry in names["history"]] == list(range(1, len(names["history"]) + 1))
     assert names["score"].matches == 100
     assert names["episodes"].height == 400

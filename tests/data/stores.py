@@ -42,6 +42,7 @@ def rated(episodes: Episodes, ratings: list[float], played_at: list[int]) -> Epi
 
 
 SINGLES = (
+    "|",
     "|move|p1a: Mew|Psychic|p2a: Onix",
     "|-damage|p2a: Onix|60/100",
     "|move|p2a: Onix|Rock Slide|p1a: Mew",
@@ -49,17 +50,20 @@ SINGLES = (
     "|",
     "|upkeep",
     "|turn|2",
+    "|",
     "|switch|p2a: Jynx|Jynx, F|100/100",
     "|move|p1a: Mew|Psychic|p2a: Jynx",
     "|-damage|p2a: Jynx|80/100",
     "|",
     "|upkeep",
     "|turn|3",
+    "|",
     "|move|p2a: Jynx|Ice Beam|p1a: Mew",
     "|-damage|p1a: Mew|0 fnt",
     "|faint|p1a: Mew",
     "|",
     "|upkeep",
+    "|",
     "|switch|p1a: Gyarados|Gyarados, M|100/100",
     "|turn|4",
 )

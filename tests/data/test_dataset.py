@@ -3,15 +3,20 @@
 import json
 import os
 import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from itertools import chain, pairwise
+from pathlib import Path
+from weakref import WeakSet
 
 import numpy as np
 import pytest
 
 from sparring.core import InputError, RunError
 from sparring.core.episodes import unpack_mask
-from sparring.data import Dataset, Filter
+from sparring.data import Dataset, Filter, reading
 from sparring.data import loaders as loaders_module
 from sparring.data.plan import STREAMS
 from sparring.rollout.store import EpisodeStore, read_episodes, shards
@@ -133,8 +138,9 @@ def test_a_position_of_other_data_or_settings_is_refused(store, tmp_path):
     for data in others:
         with pytest.raises(InputError, match="other episodes or other settings"):
             data.batches(position)
-    with pytest.raises(InputError, match="not a position"):
-        others[0].batches({"epoch": 1})
+    for wrong in ({"epoch": 1}, {**position, "epoch": -1}, {**position, "batch": "two"}, [1, 2]):
+        with pytest.raises(InputError, match="not a position"):
+            Dataset(store, batch_size=8).batches(wrong)
 
 
 def test_specs_are_never_mixed_in_a_batch_and_take_turns(tmp_path):
@@ -256,6 +262,59 @@ def test_loaders_end_with_the_loop_over_them(store, monkeypatch):
         os.kill(ended[0], 0)
 
 
+_KILLED = """
+import os, signal, sys
+from sparring.data import Dataset, loaders
+
+class Told(loaders.Loaders):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        print(*self.processes, flush=True)
+
+if __name__ == "__main__":
+    from sparring.data import dataset
+    dataset.Loaders = Told
+    next(Dataset(sys.argv[1], batch_size=1, workers=2).batches())
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_loaders_end_when_the_process_that_trains_is_killed(store, tmp_path):
+    script = tmp_path / "killed.py"
+    script.write_text(_KILLED)
+    done = subprocess.run([sys.executable, script, store], capture_output=True, text=True, timeout=100)
+    processes = list(map(int, done.stdout.split()))
+    assert len(processes) == 2, done.stderr
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{process}").exists() for process in processes) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{process}").exists() for process in processes)
+
+
+def test_memory_holds_a_few_blocks_and_files_are_read_about_once(tmp_path, monkeypatch):
+    hex_store(tmp_path, shards=24, rows=20)
+    held, read, most = WeakSet(), [], 0
+
+    class Block(reading._Block):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            held.add(self)
+
+    def read_shard(path):
+        read.append(path)
+        return original(path)
+
+    original = reading.read_shard
+    monkeypatch.setattr(reading, "_Block", Block)
+    monkeypatch.setattr(reading, "read_shard", read_shard)
+    data = Dataset(tmp_path, batch_size=4, buffer=4 * 2 * 30)
+    for _ in data.epoch():
+        most = max(most, sum(len(block._files) for block in held))
+    assert len(set(read)) == 24
+    assert len(read) <= 24 + STREAMS - 1
+    assert 0 < most <= 2 * STREAMS * 2
+
+
 def test_bad_input(store, tmp_path):
     (tmp_path / "empty").mkdir()
     for path, words in ((tmp_path / "empty", "no episodes here"), (tmp_path / "none", "no such folder")):
@@ -270,5 +329,7 @@ def test_bad_input(store, tmp_path):
     ):
         with pytest.raises(InputError, match=words):
             Dataset(store, **options)
+    with pytest.raises(InputError, match="results: 'won' is none of win, draw, loss"):
+        Filter(results=["won"])
     with pytest.raises(InputError, match="no folder of episodes"):
         Dataset([], batch_size=4)

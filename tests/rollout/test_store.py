@@ -16,7 +16,7 @@ from sparring.core import Episodes, InputError, RandomPlayer
 from sparring.games.hex import HexArena, HexSettings
 from sparring.rollout import Collector, taking_turns
 from sparring.rollout import store as store_module
-from sparring.rollout.store import EpisodeStore, read_shard, shard_info, shards
+from sparring.rollout.store import EpisodeStore, read_shard, shard_headers, shard_info, shards
 
 
 def played(rows: int, *, size: int = 4, seed: int = 0) -> Episodes:
@@ -38,6 +38,20 @@ def test_episodes_come_back_as_they_went(tmp_path: Path) -> None:
             if name != "serial":
                 np.testing.assert_array_equal(found, column, err_msg=name)
     assert np.array_equal(np.unique(back.headers.serial), np.arange(store.matches))
+
+
+def test_headers_can_be_read_alone(tmp_path: Path) -> None:
+    episodes = played(200)
+    path = EpisodeStore(tmp_path, episodes.spec).append(episodes)
+    info, headers = shard_headers(path)
+    assert info == shard_info(path)
+    assert {"serial", "action", "observation/planes"} <= set(info.columns)
+    assert "consistent" not in info.columns
+    for name, column in read_shard(path).headers.columns().items():
+        np.testing.assert_array_equal(headers.columns()[name], column, err_msg=name)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError, match=str(path)):
+        shard_headers(path)
 
 
 def test_a_shard_says_what_it_is_to_any_arrow_reader(tmp_path: Path) -> None:

@@ -46,6 +46,11 @@ class Filter:
     """Which part of the matches, in an order that has nothing to do with them: (0, 0.9) to train, (0.9, 1) to test. All
     episodes of a match are in the same part, whatever store they are in."""
 
+    def __post_init__(self) -> None:
+        unknown = [result for result in self.results if result not in _OUTCOMES]
+        if unknown:
+            raise InputError(f"results: {unknown[0]!r} is none of {', '.join(_OUTCOMES)}")
+
     def wants(self, spec: GameSpec) -> bool:
         """Whether episodes of `spec` may be wanted."""
         return all(

@@ -127,6 +127,8 @@ class Dataset:
             epoch, batch, identity = int(position["epoch"]), int(position["batch"]), position["of"]
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("not a position in a dataset") from error
+        if epoch < 0 or batch < 0:
+            raise InputError("not a position in a dataset")
         if identity != self._identity:
             raise InputError("this position is of other episodes or other settings: start anew, or load the same data")
         return epoch * len(self) + batch

@@ -12,7 +12,7 @@ from sparring.core.episodes import unpack_mask
 from sparring.core.versions import present_vocabulary
 from sparring.core.words import Words
 from sparring.data.catalogue import find_stores
-from sparring.data.statistics import words_for
+from sparring.data.statistics import END_OF_CALENDAR, words_for
 from sparring.rollout.store import read_shard, renumber, renumbering, shard_info, shards
 
 _WIDTH = 100
@@ -72,7 +72,7 @@ def _header(episodes: Episodes) -> str:
     ]
     if headers.rating is not None and not np.isnan(headers.rating[0]):
         parts.append(f"rating {headers.rating[0]:.0f}")
-    if headers.played_at is not None and 0 < headers.played_at[0] < 253_402_300_800:
+    if headers.played_at is not None and 0 < headers.played_at[0] < END_OF_CALENDAR:
         parts.append(f"played on {datetime.fromtimestamp(int(headers.played_at[0]), UTC):%Y-%m-%d}")
     return f"{', '.join(parts)} (match {headers.serial[0]})"
 

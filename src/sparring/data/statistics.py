@@ -1,10 +1,9 @@
 """What is in episode stores, counted: sizes, results, ratings, dates, actions, and what the game has names for."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,9 @@ from sparring.rollout.store import read_episodes
 
 RATING_STEP = 100
 """Points of rating a bar of the histogram."""
+END_OF_CALENDAR = 253_402_300_800
+"""The year 10,000 in seconds since 1970: what lies behind it is no date."""
+_MOST_YEARS = 20
 _BARS = 20
 _TOP = 20
 
@@ -87,7 +89,8 @@ class _Counts:
         if headers.rating is not None:
             self.ratings.update(np.rint(headers.rating[~np.isnan(headers.rating)]).astype(int).tolist())
         if headers.played_at is not None:
-            self.days.update((headers.played_at[headers.played_at > 0] // 86_400).tolist())
+            told = headers.played_at[(headers.played_at > 0) & (headers.played_at < END_OF_CALENDAR)]
+            self.days.update((told // 86_400).tolist())
         self.players.update(part.players[player] for player in np.unique(headers.player))
         known = steps.action >= 0
         self.unknown += int((~known).sum())
@@ -114,14 +117,19 @@ class _Counts:
             "lengths": {**_summary(self.lengths), "histogram": _histogram(self.lengths, _step(self.lengths))},
             "ratings": {**_summary(self.ratings), "histogram": _histogram(self.ratings, RATING_STEP)},
             "dates": _dates(self.days),
-            "actions": {"by": "kind" if self.words else "number", "counts": dict(self.actions.most_common())},
+            "actions": {"by": "kind" if self.words else "number", "counts": _most(self.actions)},
             "unknown": {
                 "decisions": self.unknown,
                 "share": self.unknown / self.rows,
                 "mean_candidates": self.candidates / self.unknown if self.unknown else 0.0,
             },
-            "top": {what: dict(counts.most_common(_TOP)) for what, counts in self.named.items()},
+            "top": {what: _most(counts, _TOP) for what, counts in self.named.items()},
         }
+
+
+def _most(counts: Counter[str], most: int | None = None) -> dict[str, int]:
+    """The most frequent first; equally frequent ones by name."""
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:most])
 
 
 def _summary(counts: Counter[int]) -> dict[str, Any]:
@@ -158,16 +166,17 @@ def _histogram(counts: Counter[int], step: int) -> list[dict[str, int]]:
 
 def _dates(days: Counter[int]) -> dict[str, Any]:
     """Episodes whose date is known, first and last day, and how many a month."""
+    if not days:
+        return {"known": 0, "first": None, "last": None, "months": {}}
+    first, last = _date(min(days)), _date(max(days))
     months: Counter[str] = Counter()
+    if last.year - first.year < _MOST_YEARS:  # months without episodes too
+        for month in range(12 * first.year + first.month - 1, 12 * last.year + last.month):
+            months[f"{month // 12}-{month % 12 + 1:02d}"] = 0
     for day in sorted(days):
-        with suppress(ValueError, OverflowError, OSError):  # no year that a calendar has
-            months[_day(day)[:7]] += days[day]
-    ends: Mapping[str, Any] = {"first": None, "last": None}
-    if months:
-        known = [day for day in days if day < 2_932_896]
-        ends = {"first": _day(min(known)), "last": _day(max(known))}
-    return {"known": months.total(), **ends, "months": dict(months)}
+        months[_date(day).isoformat()[:7]] += days[day]
+    return {"known": days.total(), "first": first.isoformat(), "last": last.isoformat(), "months": dict(months)}
 
 
-def _day(day: int) -> str:
-    return datetime.fromtimestamp(day * 86_400, UTC).date().isoformat()
+def _date(day: int) -> date:
+    return datetime.fromtimestamp(day * 86_400, UTC).date()

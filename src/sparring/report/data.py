@@ -128,10 +128,10 @@ def _section(spec: Mapping[str, Any]) -> str:
 def _plots(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """(title, what to know, plot)."""
     lengths, ratings, dates, actions = (spec[name] for name in ("lengths", "ratings", "dates", "actions"))
-    yield "Decisions of an episode", _summary(lengths), columns(_columns(lengths["histogram"]))
+    yield "Decisions of an episode", _summary(lengths), _histogram(lengths["histogram"])
     if ratings["known"]:
         about = f"{_summary(ratings)}; known of {ratings['known'] / spec['episodes']:.1%}"
-        yield "Episodes by rating", about, columns(_columns(ratings["histogram"]))
+        yield "Episodes by rating", about, _histogram(ratings["histogram"])
     if dates["known"]:
         about = f"{dates['first']} to {dates['last']}; known of {dates['known'] / spec['episodes']:.1%}"
         yield "Episodes by month", about, columns(list(dates["months"].items()))
@@ -145,8 +145,9 @@ def _plots(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield f"Top {what}", "share of the episodes", rows(top, of=spec["episodes"])
 
 
-def _columns(histogram: Sequence[Mapping[str, int]]) -> list[tuple[str, int]]:
-    return [(f"{bar['from']:,}", bar["count"]) for bar in histogram]
+def _histogram(histogram: Sequence[Mapping[str, int]]) -> str:
+    wide = any(bar["below"] - bar["from"] > 1 for bar in histogram)
+    return columns([(f"{bar['from']:,}", bar["count"]) for bar in histogram], edges=wide)
 
 
 @cache

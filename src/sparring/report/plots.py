@@ -9,21 +9,20 @@ _LEFT, _TOP, _BOTTOM = 44, 14, 30
 _ROW = 19
 _NAME = 150
 _LABELS = 8
+_WIDEST = 60
 
 
-def columns(bars: Sequence[tuple[str, int]]) -> str:
-    """Upright bars, one a (label, count); labels that would overlap are left out below, and in every bar's title."""
+def columns(bars: Sequence[tuple[str, int]], *, edges: bool = False) -> str:
+    """Upright bars, one a (label, count); some of the labels are written, at the middle or the left edge of a bar."""
     most = max((count for _, count in bars), default=0) or 1
-    width = (_WIDTH - _LEFT) / max(1, len(bars))
+    width = min(_WIDEST, (_WIDTH - _LEFT) / max(1, len(bars)))
     floor = _HEIGHT - _BOTTOM
     every = -(-len(bars) // _LABELS)
     parts = []
-    for share in (0.5, 1.0):
-        y = floor - share * (floor - _TOP)
+    for count in filter(None, (most // 2, most)):
+        y = floor - count / most * (floor - _TOP)
         parts.append(f'<line x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH}" y2="{y:.1f}"/>')
-        parts.append(
-            f'<text class="soft" x="{_LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{_short(share * most)}</text>'
-        )
+        parts.append(f'<text class="soft" x="{_LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{_short(count)}</text>')
     for number, (label, count) in enumerate(bars):
         x, height = _LEFT + number * width, count / most * (floor - _TOP)
         parts.append(
@@ -31,7 +30,7 @@ def columns(bars: Sequence[tuple[str, int]]) -> str:
             f"<title>{html.escape(label)}: {count:,}</title></rect>"
         )
         if number % every == 0:
-            x += width / 2
+            x += 0 if edges else width / 2
             parts.append(f'<text x="{x:.1f}" y="{floor + 15}" text-anchor="middle">{html.escape(label)}</text>')
     parts.append(f'<line x1="{_LEFT}" y1="{floor}" x2="{_WIDTH}" y2="{floor}"/>')
     return _svg(_HEIGHT, parts)

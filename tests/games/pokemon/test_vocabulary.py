@@ -17,6 +17,7 @@ from sparring.core import Episodes, InputError, RandomPlayer, Vocabulary, shippe
 from sparring.core.cache import cache_folder
 from sparring.core.distribution import masked_log_softmax
 from sparring.core.versions import present_spec
+from sparring.data import Dataset
 from sparring.games.pokemon import GAME, PokemonArena, PokemonNetwork, PokemonSettings
 from sparring.games.pokemon.columns import ActiveId, PokemonId
 from sparring.games.pokemon.observation import ID_FIELDS
@@ -221,6 +222,14 @@ def test_episodes_of_another_vocabulary_are_renumbered_and_what_is_gone_is_unkno
         f"10 gone (metronomaa, metronomab, metronomac, ...); items: {len(now.names['items'])} kept, 1 gone (airmail))",
         f"{tmp_path}: {2 * np.count_nonzero(gone == 0):,} numbers of names that are gone have become 0, unknown",
     ]
+    for workers in (0, 1):
+        told: list[str] = []
+        (batch,) = Dataset(tmp_path, batch_size=1000, workers=workers, say=told.append).epoch()
+        assert told == said[:1]
+        assert batch.episodes.spec == episodes.spec
+        for field, rows in episodes.steps.observation.items():
+            served = batch.episodes.steps.observation[field]
+            assert sorted(map(bytes, served)) == sorted(2 * list(map(bytes, rows)))
     with pytest.raises(InputError, match="with another vocabulary, not of pokemon"):
         EpisodeStore(tmp_path, episodes.spec)
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sparring.core import Array, Episodes, GameSpec, InputError
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.actions import ActionSpace, action_space, gimmicks_of
-from sparring.games.pokemon.actions.offer import CALLED, RECHARGE
+from sparring.games.pokemon.actions.offer import CALLED, FIGHT, RECHARGE, STRUGGLE
 from sparring.games.pokemon.battle_view import BattleView
-from sparring.games.pokemon.columns import SLOTS, TEAM
+from sparring.games.pokemon.columns import SLOTS, TEAM, Status
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.sight import Sight
@@ -93,12 +93,8 @@ class PokemonWords:
         orders = self._space.orders
         pairs = legal[: self._space.joint].reshape(orders.count, -1)
         allowed: NDArray[np.bool_] = np.asarray(pairs.any(axis=1 - place))
-        locked = 0
-        if (orders.move[allowed] >= 0).sum() == 1:  # perhaps it goes on with something that it is bound to
-            if row["active"][place, c.ACTIVE_RECHARGING]:
-                locked = RECHARGE
-            elif row["active_ids"][place, c.ACTIVE_ID_PREPARED_MOVE]:
-                locked = CALLED
+        only = int((orders.move[allowed] >= 0).sum()) == 1
+        locked = _outside(row, place) if only else 0
         view = BattleView(row)
         return [self._sight.name(view, place, order, locked=locked) for order in range(orders.count)]
 
@@ -125,6 +121,20 @@ class PokemonWords:
         if space.preview is not None and action >= space.joint:
             return space.preview.picks[action - space.joint]
         return tuple(int(space.orders.switch[order]) for order in space.orders_of(action))
+
+
+def _outside(row: Row, place: int) -> int:
+    """What a Pokémon with one order left does outside of its list of moves, as offers say it; 0 if it uses a move."""
+    active, at = row["active"][place], int(row["active_ids"][place, c.ACTIVE_ID_POKEMON]) - 1
+    known = row["active_move_ids"][place] > 0
+    if active[c.ACTIVE_RECHARGING]:
+        return RECHARGE
+    if row["active_ids"][place, c.ACTIVE_ID_PREPARED_MOVE]:
+        return CALLED
+    if known.any() and not row["active_moves"][place, known, c.MOVE_PP].any():
+        return STRUGGLE
+    helpless = active[c.ACTIVE_BOUND] or row["pokemon_ids"][at, c.POKEMON_ID_STATUS] in (Status.SLEEP, Status.FREEZE)
+    return FIGHT if helpless and round(float(row["field"][c.FIELD_GENERATION]) * 9) == 1 else 0
 
 
 def _space(format: str, actions: int) -> ActionSpace:
