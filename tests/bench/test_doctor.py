@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import socket
 import threading
 from collections import namedtuple
@@ -345,3 +346,27 @@ def test_without_websockets_a_server_cannot_be_asked():
     assert "status='fail'" in done.stdout
     assert "needs the package websockets, which is not installed" in done.stdout
     assert "pip install 'sparring[pokemon]'" in done.stdout
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "troubleshooting.md").read_text()
+
+
+def test_the_page_names_every_check():
+    section = PAGE.partition("## What is checked")[2].partition("## Messages")[0]
+    named = {name for line in section.splitlines() if line.startswith("| `") for name in quoted(line.split("|")[1])}
+    shown = {check.name for check in checks.check_machine(CheckUp())}
+    extras = {name for name in shown if name.startswith("extra ")}
+    assert named == (shown - extras) | {"extra NAME", "pokemon: server", "GAME: play"}
+
+
+def test_every_message_of_the_page_is_one_that_the_program_has():
+    sources = "".join(path.read_text() for path in Path(checks.__file__).parents[2].rglob("*.py"))
+    sources = re.sub(r'"\s*\n\s*f?"', "", re.sub(r"\{[^{}]*\}", "…", sources))
+    section = PAGE.partition("## Messages")[2]
+    pieces = [piece for line in section.splitlines() if line.startswith("| `") for piece in quoted(line.split("|")[1])]
+    assert len(pieces) > 10
+    assert [piece for piece in pieces if piece not in sources] == [os.strerror(errno.ENOSPC)]
+
+
+def quoted(text):
+    return re.findall(r"`([^`]+)`", text)

@@ -11,9 +11,9 @@ from sparring.cli.options import AsJson
 
 @app.command(rich_help_panel="This machine", epilog="Example: sparring doctor pokemon --comprehensive")
 def doctor(
-    games: Annotated[
+    game: Annotated[
         list[str] | None,
-        typer.Argument(metavar="GAME", help="Games that must run: what they lack is a failure, else a warning."),
+        typer.Argument(help="Games that must run: what they lack is a failure, else a warning."),
     ] = None,
     comprehensive: Annotated[
         bool, typer.Option("--comprehensive", help="Also play every game and try the device: up to some minutes.")
@@ -35,7 +35,7 @@ def doctor(
 
     asked = CheckUp(comprehensive=comprehensive, servers=tuple(server or ()))
     with announced("looking at this machine", say):
-        checks = list(check_machine(asked, needed=games or ()))
+        checks = list(check_machine(asked, needed=game or ()))
     if as_json:
         import msgspec
 

@@ -3,7 +3,8 @@
 `spec` what a game looks like; `vocabulary` what its numbers stand for; `rows` structs of arrays; `decisions` the
 batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `versions` what outlasts a version of a
 game; `distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker; `score` what
-matches came to; `stages` where time goes; `interrupts` how work is stopped; `extras` optional packages.
+matches came to; `stages` where time goes; `interrupts` how work is stopped; `extras` optional packages; `machine` the
+cores and memory that are ours; `checkup` the words of `sparring doctor`.
 """
 
 from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Naming, Resumable, gather
