@@ -192,10 +192,31 @@ def test_small_shared_memory(doctor, mounts):
 
 
 def test_a_slurm_job_on_other_cores_than_it_was_given(doctor):
+    ours = len(os.sched_getaffinity(0))
     _, checks = doctor(SLURM_JOB_ID=7, SLURM_CPUS_ON_NODE=512)
-    is_found(checks, "slurm", "warn", "job 7 has 512 cores", "srun --cpus-per-task 512 sparring")
-    _, checks = doctor(SLURM_JOB_ID=7, SLURM_CPUS_ON_NODE=len(os.sched_getaffinity(0)))
+    mend = "srun --cpus-per-task 512 sparring train PRESET"
+    is_found(checks, "slurm", "warn", f"job 7 was given 512 cores, and may run on {ours}", mend)
+    _, checks = doctor(SLURM_JOB_ID=7, SLURM_CPUS_ON_NODE=512, SLURM_CPUS_PER_TASK=ours)
     assert checks["slurm"].status == "ok"
+
+
+def test_a_slurm_job_that_may_run_on_cores_of_others(doctor):
+    if len(os.sched_getaffinity(0)) == 1:
+        pytest.skip("there is only one core")
+    _, checks = doctor(SLURM_JOB_ID=7, SLURM_CPUS_ON_NODE=1)
+    is_found(checks, "slurm", "warn", "job 7 was given 1 cores", "export OMP_NUM_THREADS=1")
+
+
+def test_a_plug_in_that_cannot_be_loaded(doctor, packages):
+    (packages / "broken_game.py").write_text("from sparring.core import NoLongerThere")
+    about = packages / "broken_game-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-game\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[sparring.games]\nbroken = broken_game:GAME\n")
+    code, checks = doctor("broken")
+    assert code == 1
+    is_found(checks, "broken", "fail", "cannot be loaded: ImportError: cannot import name 'NoLongerThere'", "pip check")
+    assert checks["torch"].status == "ok"
 
 
 def test_a_server_that_does_not_answer(doctor):

@@ -27,8 +27,8 @@ _PLAY_SECONDS = 300.0
 
 def check_machine(asked: CheckUp, *, needed: Collection[str] = ()) -> Iterator[Check]:
     """Every check, one after the other, while torch is imported elsewhere. Games that are `needed` must be playable."""
-    for game in needed:
-        load_game(game)
+    for game in set(needed) - set(game_names()):
+        load_game(game)  # raises `InputError` with the names there are
     with ThreadPoolExecutor(1) as aside:
         torch = aside.submit(ask_torch, comprehensive=asked.comprehensive)
         yield check_python()
@@ -58,7 +58,11 @@ def worst(checks: Sequence[Check]) -> Status:
 
 
 def _check_game(name: str, asked: CheckUp) -> Iterator[Check]:
-    game = load_game(name)
+    try:
+        game = load_game(name)
+    except Exception as error:  # a plug-in may be anybody's, and fail in any way
+        yield Check(name, "fail", f"cannot be loaded: {type(error).__name__}: {error}", "pip check")
+        return
     parts = list(game.check_up(asked)) if isinstance(game, Checked) else []
     for check in parts:
         yield msgspec.structs.replace(check, name=f"{name}: {check.name}")

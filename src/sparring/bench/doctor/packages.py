@@ -38,13 +38,14 @@ def check_extras(needed: Collection[str]) -> Iterator[Check]:
 
 def check_slurm() -> Check:
     """Whether this is a SLURM job that runs on the cores it was given."""
-    job, given = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_CPUS_ON_NODE", "")
+    job = os.environ.get("SLURM_JOB_ID")
+    given = os.environ.get("SLURM_CPUS_PER_TASK") or os.environ.get("SLURM_CPUS_ON_NODE", "")
     if job is None:
         return Check("slurm", "ok", "sbatch is here; this is no job" if shutil.which("sbatch") else "not here")
-    found = f"job {job} has {given or '?'} cores on this node, and may run on {cores()}"
+    found = f"job {job} was given {given or '?'} cores, and may run on {cores()}"
     if given.isdecimal() and int(given) != cores():
-        mend = f"export OMP_NUM_THREADS={given}" if int(given) < cores() else f"srun --cpus-per-task {given} sparring"
-        return Check("slurm", "warn", found, mend)
+        more = f"srun --cpus-per-task {given} sparring train PRESET"
+        return Check("slurm", "warn", found, more if int(given) > cores() else f"export OMP_NUM_THREADS={given}")
     return Check("slurm", "ok", found)
 
 

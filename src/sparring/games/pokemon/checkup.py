@@ -27,7 +27,7 @@ def _node(asked: CheckUp) -> Check:
     try:
         return Check("node", "ok", find_node())
     except InputError as error:
-        return asked.lacking("node", str(error).partition("; run: ")[0], install_command("pokemon"))
+        return asked.lacking("node", _reason(error), install_command("pokemon"))
 
 
 def _simulator(asked: CheckUp) -> Check:
@@ -56,7 +56,7 @@ def _server(server: str) -> Check:
     try:
         from sparring.games.pokemon.live.connection import server_address
     except MissingPackage as error:
-        return Check("server", "fail", f"{server}: {str(error).partition('; run: ')[0]}", install_command("pokemon"))
+        return Check("server", "fail", f"{server}: {_reason(error)}", install_command("pokemon"))
     address = server_address(server)
     try:
         _greet(address, _REMOTE_SECONDS)
@@ -78,3 +78,8 @@ def _greet(address: str, seconds: float) -> None:
         raise InputError(f"cannot be reached ({printable(reason, 200)})") from error
     if not str(greeting).startswith("|"):
         raise InputError("answers, but not as a Showdown server does")
+
+
+def _reason(error: InputError) -> str:
+    """What an error says, without the command at its end."""
+    return str(error).partition("; run: ")[0]
