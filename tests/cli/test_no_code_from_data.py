@@ -36,7 +36,7 @@ COMMANDS = {
     "rewards ablate": [["config.yaml"]],
     "presets": [["config.yaml"]],
 }
-READS_NO_DATA = {"games", "version", "settings", "keys", "setup", "showdown"}
+READS_NO_DATA = {"games", "version", "settings", "keys", "setup", "showdown", "doctor"}
 """Commands that are given no run folder, checkpoint or store."""
 
 

@@ -5,6 +5,7 @@ import os
 import pytest
 import torch
 
+from sparring.core import machine as ours
 from sparring.inference import threads
 
 
@@ -17,7 +18,7 @@ def machine(monkeypatch, tmp_path):
         monkeypatch.setattr(threads, "_idle_now", lambda: idle)
 
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3})
-    monkeypatch.setattr(threads, "_CGROUP", tmp_path)
+    monkeypatch.setattr(ours, "_CGROUP", tmp_path)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     return become
 
@@ -61,7 +62,7 @@ def test_the_limit_of_a_container_counts(machine, tmp_path, files, expected):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert threads.quota() == expected
+    assert ours.quota() == expected
     assert threads.free_cores(4) == (4 if expected is None else 2 if expected > 1 else 1)
 
 

@@ -22,7 +22,7 @@ def test_a_block_has_no_name_and_can_be_closed_twice():
 
 
 def test_too_little_memory_is_one_clear_line(monkeypatch):
-    assert slabs_module._free_memory() > 2**20
-    monkeypatch.setattr(slabs_module, "_free_memory", lambda: 3 * 2**20)
+    assert slabs_module.free_memory() > 2**20
+    monkeypatch.setattr(slabs_module, "free_memory", lambda: 3 * 2**20)
     with pytest.raises(InputError, match=r"would share 4 MiB of memory, of which 3 MiB are free; lower the number"):
         Block(4 * 2**20)

@@ -5,7 +5,7 @@ A game may bring commands of its own: a module in the entry-point group `sparrin
 
 from importlib.metadata import entry_points
 
-from sparring.cli import bench, data, evaluate, games, play, presets, selfplay, serve, setup, train
+from sparring.cli import bench, data, doctor, evaluate, games, play, presets, selfplay, serve, setup, train
 from sparring.cli.app import app, main
 
 for _point in entry_points(group="sparring.commands"):
@@ -15,6 +15,7 @@ __all__ = [
     "app",
     "bench",
     "data",
+    "doctor",
     "evaluate",
     "games",
     "main",

@@ -4,7 +4,8 @@
 batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `versions` what outlasts a version of a
 game; `distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker; `score` what
 matches came to; `words` what a game says of its episodes; `stages` where time goes; `interrupts` how work is stopped;
-`extras` optional packages.
+`extras` optional packages; `machine` the cores and memory that are ours; `checkup` the words of `sparring doctor`;
+`replays` matches that were played elsewhere.
 """
 
 from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Naming, Resumable, gather

@@ -27,6 +27,8 @@ from typing import Any
 from sparring.core.cache import cache_folder
 from sparring.core.errors import InputError
 
+TEMPORARY = "sparring-kernels-"
+"""How the name of a folder begins that holds kernels for one process only."""
 _VARIABLE = "NUMBA_CACHE_DIR"
 _CACHING = "numba.core.caching"
 _SEAL_BYTES = hashlib.sha256().digest_size
@@ -78,7 +80,7 @@ def _kernel_folder() -> Path:
         os.utime(folder)
         _drop_unused(root)
     except OSError:
-        temporary = tempfile.mkdtemp(prefix="sparring-kernels-")
+        temporary = tempfile.mkdtemp(prefix=TEMPORARY)
         atexit.register(shutil.rmtree, temporary, ignore_errors=True)
         return Path(temporary)
     return folder

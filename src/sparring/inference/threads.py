@@ -12,8 +12,9 @@ from time import sleep
 
 import torch
 
+from sparring.core.machine import cores, quota
+
 _SAMPLE_SECONDS = 0.25
-_CGROUP = Path("/sys/fs/cgroup")
 _STAT = Path("/proc/stat")
 
 
@@ -37,27 +38,10 @@ def free_cores(most: int) -> int:
     the next: a core is taken only if both say so.
     """
     allowed = min(most, ceil(quota() or most))
-    free = _cores() - os.getloadavg()[0]
+    free = cores() - os.getloadavg()[0]
     if round(free) < allowed:
         free = max(free, _idle_now())
     return max(1, min(allowed, round(free)))
-
-
-def quota() -> float | None:
-    """The cores' worth of time that a container's limit leaves to this process; None without a limit."""
-    for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):  # cgroups, version 2 and 1
-        try:
-            words = " ".join((_CGROUP / name).read_text() for name in files).split()
-            most, period = float(words[0]), float(words[1])
-        except (OSError, ValueError, IndexError):  # no such limit; version 2 writes "max" for none
-            continue
-        if most > 0:
-            return most / period
-    return None
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _idle_now() -> float:

@@ -1,5 +1,6 @@
 """Results as tables for people and as plain data for programs."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -11,6 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sparring.core import Game, Score, player_names, shipped_weights
+from sparring.core.checkup import Check
+from sparring.core.text import printable
 from sparring.report.progress import duration
 
 if TYPE_CHECKING:
@@ -100,6 +103,20 @@ def bench_table(ways: Mapping[str, Mapping[str, Any]]) -> Table:
             f"{low:.1%} - {high:.1%}",
         )
     return table
+
+
+def checks_table(checks: Sequence[Check]) -> Group:
+    """What `sparring doctor` found: a line a check, below it the command that mends it, and the count."""
+    table = plain_table("check", "", "found")
+    table.columns[0].no_wrap = True
+    styles = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+    for check in checks:
+        found = Text(printable(check.found), overflow="fold")
+        if check.mend:
+            found.append(f"\nrun: {printable(check.mend)}", style="bold")
+        table.add_row(check.name, Text(check.status, style=styles[check.status]), found)
+    counts = Counter(check.status for check in checks)
+    return Group(table, f"{counts['ok']} ok, {counts['warn']} to look at, {counts['fail']} failed")
 
 
 def status_table(address: str, report: "Report") -> Group:

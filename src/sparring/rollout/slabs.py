@@ -13,13 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing.reduction import DupFd
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Array, Decisions, GameSpec, InputError, Results
+from sparring.core.machine import free_memory
 from sparring.core.rows import flatten, nested
 
 _ALIGN = 64
@@ -55,7 +55,7 @@ class Block:
     """A piece of memory that is handed to worker processes as they are started."""
 
     def __init__(self, size: int) -> None:
-        free = _free_memory()
+        free = free_memory()
         if free is not None and size > free:  # the system would promise it, and kill somebody later
             raise InputError(
                 f"workers would share {size / 2**20:,.0f} MiB of memory, of which {free / 2**20:,.0f} MiB are free; "
@@ -89,17 +89,6 @@ def nameless_file() -> int:
         return os.memfd_create("sparring")
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
-
-
-def _free_memory() -> int | None:
-    """Bytes that programs can still have, where the system says."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    except OSError:
-        pass
-    return None
 
 
 class Slabs:

@@ -3,7 +3,7 @@
 What takes long to import (kernels, torch) is imported where it is used, so that games can be listed at once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from sparring.core.lazy import lazy_call
 from sparring.games.pokemon.settings import PINNED, PokemonNetwork, PokemonSettings
 
 if TYPE_CHECKING:
+    from sparring.core.checkup import Check, CheckUp
     from sparring.core.replays import Filters, Reading, Replay, Replays
     from sparring.core.words import Words
     from sparring.games.pokemon.arena import PokemonArena
@@ -42,6 +43,12 @@ class PokemonGame:
         setup_pokemon(say)
         if settings.showdown != PINNED:
             try_version(settings.showdown, say)
+
+    def check_up(self, asked: "CheckUp") -> Iterator["Check"]:
+        """See `sparring.core.checkup.Checked`."""
+        from sparring.games.pokemon.checkup import pokemon_checks
+
+        return pokemon_checks(asked)
 
     def spec(self, settings: PokemonSettings) -> GameSpec:
         """What rows look like under `settings`."""

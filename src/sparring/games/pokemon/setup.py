@@ -168,8 +168,8 @@ def _node_version(node: str) -> int:
         return 0
 
 
-def places(version: str) -> Installation:
-    """Where everything of a version is, or will be once it is installed."""
+def places(version: str, *, node: str | None = None) -> Installation:
+    """Where everything of a version is, or will be once it is installed; looks for Node unless it is given."""
     try:
         check_version(version)
     except ValueError as error:
@@ -177,7 +177,7 @@ def places(version: str) -> Installation:
     mark = "" if version == PINNED else f"-{version}"
     return Installation(
         version=version,
-        node=find_node(),
+        node=node or find_node(),
         modules=stage(f"showdown{mark}", "package-lock.json") / "node_modules",
         tables=stage(f"tables{mark}", "package-lock.json", "export.js"),
         teams=stage(f"teams{mark}", "package-lock.json", "teams.js"),

@@ -3,11 +3,12 @@
 What takes long to import (physics, kernels, torch) is imported where it is used, so that games can be listed at once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparring.core import GameSpec, Player
+from sparring.core.checkup import Check, CheckUp
 from sparring.core.lazy import lazy_call
 from sparring.games.rocket.network import RocketNetwork
 from sparring.games.rocket.settings import RocketSettings
@@ -41,6 +42,15 @@ class RocketGame:
         from sparring.games.rocket.setup import setup_rocket
 
         setup_rocket(say)
+
+    def check_up(self, asked: CheckUp) -> Iterator[Check]:
+        """See `sparring.core.checkup.Checked`."""
+        from sparring.games.rocket.setup import MESHES, have_meshes, mesh_folder
+
+        if have_meshes():
+            yield Check("meshes", "ok", f"{MESHES} in {mesh_folder()}")
+        else:
+            yield asked.lacking("meshes", f"not all {MESHES} are in {mesh_folder()}", "sparring setup rocket")
 
     def spec(self, settings: RocketSettings) -> GameSpec:
         """What rows look like under `settings`."""

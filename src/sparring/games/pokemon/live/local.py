@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from sparring.core import InputError, RunError
 from sparring.core.cache import build_once
+from sparring.core.ports import cannot_listen
 from sparring.games.pokemon.setup import NODE_FOLDER, installation, stage
 
 _CONFIG = "server-config.js"
@@ -32,8 +33,9 @@ class LocalServer:
 
         Raises `InputError` if nobody may listen on the port, or somebody does.
         """
-        if port:
-            _check_port(port)
+        reason = cannot_listen(port)
+        if reason is not None:
+            raise InputError(f"--port {port}: cannot listen there ({reason}); --port 0 takes a free one")
         found = installation()
         folder = _server_folder(found.modules)
         self.port = port or _free_port()
@@ -99,17 +101,6 @@ def _server_folder(modules: Path) -> Path:
         shutil.copy(NODE_FOLDER / _CONFIG, folder / "config" / "config.js")
 
     return build_once(stage("server", "package-lock.json", _CONFIG), copy)
-
-
-def _check_port(port: int) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that are closing do not hold it
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise InputError(
-                f"--port {port}: cannot listen there ({error.strerror}); --port 0 takes a free one"
-            ) from error
 
 
 def _free_port() -> int:
