@@ -53,7 +53,8 @@ def parse(replays: list[Replay]) -> None:
 def whole(folder: Path, replays: list[Replay], workers: int) -> float:
     """Replays a second of wall time through `import_replays`, worker start and writing included."""
     source, output = folder / f"{workers}.jsonl", folder / f"store-{workers}"
-    source.write_text("".join(json.dumps({"id": one.id, "log": one.log, "format": FORMAT}) + "\n" for one in replays))
+    lines = [json.dumps(dict(id=one.id, log=one.log, format=FORMAT)) for one in replays]
+    source.write_text("\n".join(lines))
     started = perf_counter()
     report = import_replays(ImportPlan("pokemon", [source], output, workers=workers))
     assert report.accepted == len(replays), report

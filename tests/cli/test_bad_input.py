@@ -44,7 +44,7 @@ from tests.commands import one_line
         (["play", "kuhn"], ["kuhn cannot be played in the terminal"]),
         (["play", "hex", "--seat", "2"], ["--seat 2", "seats 0 to 1"]),
         (["train", "hex-quick", "init=path"], ["init = path", "not a run"]),
-        (["train", "hex-quick", "opponents={pth: 0.1}"], ["opponents: unknown player 'pth'; did you mean 'path'?"]),
+        (["train", "hex-quick", "opponents={pth: 0.1}"], ["opponents: unknown player 'pth' (did you mean 'path'?)"]),
         (["train", "hex-quick", "opponents={path: 1.5}"], ["opponents.path = 1.5", "<= 1"]),
         (["train", "hex-quick", "evaluation.opponents=[rocket-1v1]"], ["a checkpoint of rocket cannot play hex"]),
         (["train", "hex-quick", "evaluation.opponents=[rule]"], ["unknown player 'rule'; hex has: random, path"]),

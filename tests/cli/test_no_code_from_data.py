@@ -35,6 +35,10 @@ COMMANDS = {
     "rewards inspect": [["."]],
     "rewards ablate": [["config.yaml"]],
     "presets": [["config.yaml"]],
+    "data stats": [["store"]],
+    "data show": [["store", "--episode", "0"]],
+    "replays parse": [["metrics.jsonl", "--output", "out"]],
+    "replays generate": [["gen1ou", "battles.jsonl", "--model", "."]],
 }
 READS_NO_DATA = {"games", "version", "settings", "keys", "setup", "showdown", "doctor"}
 """Commands that are given no run folder, checkpoint or store."""

@@ -175,7 +175,10 @@ def test_a_run_meets_the_same_weights_after_its_opponent_has_changed_or_gone():
         ({"opponents": {"rule": 0.1}}, "opponents: unknown player 'rule'; hex has: random, path"),
         ({"opponents": {"rocket-1v1": 0.1}}, "opponents: rocket-1v1: a checkpoint of rocket cannot play hex"),
         ({"opponents": {"human": 0.1}}, "opponents: human: a person"),
-        ({"evaluation": {"opponents": ["pth"]}}, r"evaluation.opponents: unknown player 'pth'; did you mean 'path'\?"),
+        (
+            {"evaluation": {"opponents": ["pth"]}},
+            r"evaluation.opponents: unknown player 'pth' \(did you mean 'path'\?\)",
+        ),
         ({"evaluation": {"opponents": ["runs"]}}, "evaluation.opponents: runs: no checkpoint here"),
         ({"evaluation": {"opponents": ["own_opponents:buidl"]}}, "evaluation.opponents: own_opponents:buidl: cannot"),
         (

@@ -6,20 +6,16 @@ from typing import Annotated
 import typer
 
 from sparring.cli.app import app, say, show
+from sparring.cli.help import App
 from sparring.cli.options import AsJson
 
-data = typer.Typer(
-    name="data",
-    help="What is in episode stores: counts, and single decisions.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(data)
+data = App(help="What is in episode stores: counts, and single decisions.")
+app.add_typer(data, name="data", rich_help_panel="Look up")
 
 
 @data.command(epilog="Example: sparring data stats data/people --page people.html")
 def stats(
-    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="Episode stores, or folders of stores.")],
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE", help="Episode stores, or folders of stores.")],
     page: Annotated[Path | None, typer.Option(help="Write a page with plots that needs no network.")] = None,
     as_json: AsJson = False,
 ) -> None:

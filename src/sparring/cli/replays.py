@@ -7,15 +7,11 @@ from typing import Annotated
 import typer
 
 from sparring.cli.app import app, say, show
+from sparring.cli.help import App
 from sparring.cli.options import PLAYER, AsJson, DeviceOption, Parallel, Seed, Threads
 
-replays = typer.Typer(
-    name="replays",
-    help="Battles that people played, to learn from.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(replays)
+replays = App(help="Battles that people played, to learn from.")
+app.add_typer(replays, name="replays", rich_help_panel="Pokémon")
 
 
 @replays.command(epilog="Example: sparring replays parse battles/ --output data/gen8ou --workers 2")

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from sparring.training.config import load_config, preset_names
+from sparring.training.opponents import find_opponents
 from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
@@ -24,7 +25,7 @@ SMALL = [
 def updates(preset: str, *more: str) -> list[dict[str, float]]:
     """The metrics of two updates; the weights must have moved and stayed finite."""
     config, game = load_config(preset, [*SMALL, *more])
-    training = SelfPlay(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, find_opponents(config, game, Path("run")), say=lambda text: None)
     try:
         before = {name: weight.clone() for name, weight in training.algorithm.learner.policy.state_dict().items()}
         metrics = [training.advance() for _ in range(2)]
@@ -70,7 +71,8 @@ def test_it_trains_with_transformer_memory_and_int8_actors() -> None:
 
 def test_ratings_in_the_background_go_on_beside_training(tmp_path: Path) -> None:
     config, game = load_config("pokemon-gen1", [*SMALL[:-1], "evaluation.background=true"])
-    training, folder = SelfPlay(config, game, say=lambda text: None), RunFolder(tmp_path / "run")
+    opponents, folder = find_opponents(config, game, tmp_path), RunFolder(tmp_path / "run")
+    training = SelfPlay(config, game, opponents, say=lambda text: None)
     ratings = Ratings(training.rater, folder, training.stages)
     figures: dict[str, float] = {}
     try:

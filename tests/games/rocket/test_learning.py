@@ -1,6 +1,7 @@
 """It learns: to touch the ball from nothing, and what only a memory can know. Minutes of CPU, so mostly slow."""
 
 import json
+from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -17,6 +18,7 @@ from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.rollout import Collector, everyone
 from sparring.training.config import validate_config
 from sparring.training.loop import train
+from sparring.training.opponents import find_opponents
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
 
@@ -54,7 +56,7 @@ def test_a_nan_in_an_observation_stops_training_and_is_named():
     data = {**QUICK, "network": {"width": 16, "layers": 1}, "matches": 4}
     data["learner"] = {"kind": "ppo", "batch_size": 256, "minibatch_size": 32, "truncate_after": 16}
     config, game = validate_config(data, where="test")
-    training = SelfPlay(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, find_opponents(config, game, Path("run")), say=lambda text: None)
     training.advance()
     training.arena._groups[0]._observation["world"][3, 7] = np.nan
     with pytest.raises(RunError, match="observation.world is not finite"):
@@ -111,7 +113,7 @@ def test_a_run_goes_to_the_next_stage_by_its_measure_and_a_resumed_one_stands_wh
 def test_a_small_run_touches_the_ball_five_times_as_often_as_random_within_five_minutes_of_two_cores():
     config, game = validate_config(QUICK, where="test")
     random_rate = touch_rate(RocketSettings(**settings_of(config)), RandomPlayer(0), steps=1500)
-    training = SelfPlay(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, find_opponents(config, game, Path("run")), say=lambda text: None)
     start = process_time()
     while training.decisions < config.decisions:
         training.advance()

@@ -22,6 +22,7 @@ from sparring.games.rocket.settings import RocketSettings
 from sparring.games.rocket.states import Situation
 from sparring.training.config import load_config
 from sparring.training.loop import train
+from sparring.training.opponents import find_opponents
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
 
@@ -246,7 +247,7 @@ def test_the_example_of_the_docs_trains(tmp_path, monkeypatch):
         "learner.truncate_after=16",
     ]
     config, game = load_config("mine.yaml", small)
-    training = SelfPlay(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, find_opponents(config, game, Path("run")), say=lambda text: None)
     values = training.advance()
     training.close()
     sys.modules.pop("my_rewards", None)

@@ -1,5 +1,7 @@
 """Bad settings get one clear line; curricula go through their stages and come back where they were."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.curriculum import RATINGS, Curriculum, elo
 from sparring.games.rocket.settings import RocketSettings
 from sparring.training.config import load_config
+from sparring.training.opponents import find_opponents
 from sparring.training.self_play import SelfPlay
 
 TWO_STAGES = [
@@ -24,7 +27,7 @@ def settings(**values):
 @pytest.mark.parametrize(
     ("values", "line"),
     [
-        ({"rewards": {"components": {"tuoch": 1.0}}}, "unknown name 'tuoch'; did you mean 'touch'"),
+        ({"rewards": {"components": {"tuoch": 1.0}}}, "unknown name 'tuoch' \\(did you mean 'touch'"),
         ({"rewards": {"components": {"touch": "nan"}}}, "rewards.components.touch: the weight must be a finite"),
         ({"stage": -1}, "stage = -1"),
         ({"stage": 2, "curriculum": TWO_STAGES, "room": 2}, "stage: 2 is not one of the 2 stages"),
@@ -126,7 +129,7 @@ def test_a_preset_learns_an_update_with_the_memory_it_names(preset, memory):
         "learner.truncate_after=16",
     ]
     config, game = load_config(preset, small)
-    training = SelfPlay(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, find_opponents(config, game, Path("run")), say=lambda text: None)
     values = training.advance()
     segment = training.collector._segment
     training.close()
