@@ -8,6 +8,7 @@ import json
 import resource
 import sys
 import tempfile
+from dataclasses import asdict, replace
 from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter
@@ -53,7 +54,7 @@ def parse(replays: list[Replay]) -> None:
 def whole(folder: Path, replays: list[Replay], workers: int) -> float:
     """Replays a second of wall time through `import_replays`, worker start and writing included."""
     source, output = folder / f"{workers}.jsonl", folder / f"store-{workers}"
-    lines = [json.dumps(dict(id=one.id, log=one.log, format=FORMAT)) for one in replays]
+    lines = [json.dumps(asdict(replace(one, rating=0.0, format=FORMAT))) for one in replays]
     source.write_text("\n".join(lines))
     started = perf_counter()
     report = import_replays(ImportPlan("pokemon", [source], output, workers=workers))

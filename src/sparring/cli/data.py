@@ -15,7 +15,7 @@ app.add_typer(data, name="data", rich_help_panel="Look up")
 
 @data.command(epilog="Example: sparring data stats data/people --page people.html")
 def stats(
-    stores: Annotated[list[Path], typer.Argument(metavar="STORE", help="Episode stores, or folders of stores.")],
+    stores: Annotated[list[Path], typer.Argument(help="Episode stores, or folders of stores.")],
     page: Annotated[Path | None, typer.Option(help="Write a page with plots that needs no network.")] = None,
     as_json: AsJson = False,
 ) -> None:

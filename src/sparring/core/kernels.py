@@ -127,6 +127,11 @@ def _seal_files(caching: Any) -> None:
             with super()._open_for_write(filepath) as file:
                 file.write(content.getvalue() + hashlib.sha256(content.getvalue()).digest())
 
+        def save(self, key: Any, data: Any) -> None:
+            """Keeps a kernel; one that cannot be kept, on a full disk, is compiled again the next time."""
+            with suppress(OSError):
+                super().save(key, data)
+
         def _load_index(self) -> Any:
             return super()._load_index() if _is_whole(self._index_path) else {}
 
