@@ -1,0 +1,194 @@
+"""A folder of downloaded replays: numbered .jsonl files with a replay a line, each battle once, nothing half written.
+
+The file that is being written is hidden. Lines are added whole, and one that a killed run left torn is cut off by the
+next; a full file is renamed, or packed and then renamed. What is on disk says which battles are there. Beside it is
+noted how far each source has been read, which may be less than what is there but never more.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sparring.core.files import cannot_write, lock_folder, sweep, sync_folder, write_file
+from sparring.core.replays import Replay
+from sparring.games.pokemon.replays.sources import read_replays
+
+FILE_BYTES = 64 << 20
+"""At which a file is full; about 6,000 battles."""
+_FILE = re.compile(r"(\d{8})\.jsonl(\.zst)?")
+_OPEN = re.compile(r"\.(\d{8})\.jsonl")
+_POSITIONS = ".positions.json"
+
+
+class ReplayFolder:
+    """The downloads in folder `path`, to which replays are added; from opening to `close` nobody else can add any.
+
+    With `packed`, full files are .jsonl.zst.
+    """
+
+    def __init__(self, path: Path, *, packed: bool = False) -> None:
+        self.path = path
+        self._packed = packed
+        self._serials: set[int] = set()
+        self._handle: int | None = None
+        self._size = 0
+        self._lock: int | None = lock_folder(
+            path, busy=f"{path}: another process downloads there; wait, or choose another folder"
+        )
+        try:
+            sweep(path)
+            self._number = self._recover()
+        except OSError as error:
+            self._unlock()
+            raise cannot_write(path, error) from error
+
+    def __enter__(self) -> "ReplayFolder":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._serials)
+
+    def __contains__(self, replay: Replay) -> bool:
+        return replay.serial in self._serials
+
+    def add(self, replay: Replay, about: Mapping[str, Any]) -> None:
+        """Adds a replay as a line with `about`; raises `InputError`, and leaves no half of it, if the disk is full."""
+        rest = memoryview(json.dumps(about, ensure_ascii=False).encode(errors="replace") + b"\n")
+        size = self._size + len(rest)
+        try:
+            if self._handle is None:
+                self._handle = os.open(self._open_path(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+            while rest:
+                rest = rest[os.write(self._handle, rest) :]
+        except OSError as error:
+            if self._handle is not None:
+                os.ftruncate(self._handle, self._size)
+            raise cannot_write(self.path, error) from error
+        self._size = size
+        self._serials.add(replay.serial)
+        if size >= FILE_BYTES:
+            self.finish_file()
+
+    def finish_file(self) -> None:
+        """Gives the file that is being written its name."""
+        if self._handle is None:
+            return
+        path, source = self.path / f"{self._number:08d}.jsonl", self._open_path()
+        try:
+            os.fsync(self._handle)
+            if self._packed:
+                path = path.with_suffix(".jsonl.zst")
+                _pack(source, path)
+                source.unlink()
+            else:
+                source.rename(path)
+            sync_folder(self.path)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        os.close(self._handle)
+        self._handle, self._size, self._number = None, 0, self._number + 1
+
+    def close(self) -> None:
+        """Finishes the file and lets others in; may be called twice."""
+        if self._lock is None:
+            return
+        try:
+            self.finish_file()
+        finally:
+            if self._handle is not None:
+                os.close(self._handle)
+                self._handle = None
+            self._unlock()
+
+    def position(self, source: Mapping[str, Any]) -> dict[str, Any]:
+        """How far `source`, described by JSON, has been read; {} if nothing is known."""
+        return next((entry["position"] for entry in self._positions() if entry["source"] == source), {})
+
+    def note(self, source: Mapping[str, Any], position: Mapping[str, Any]) -> None:
+        """Notes how far `source` has been read; what was read is on disk by then."""
+        if self._handle is not None:
+            os.fsync(self._handle)
+        others = [entry for entry in self._positions() if entry["source"] != source]
+        content = json.dumps([*others, {"source": source, "position": position}], indent=1)
+        write_file(self.path / _POSITIONS, content.encode())
+
+    def _positions(self) -> list[dict[str, Any]]:
+        try:
+            entries = json.loads((self.path / _POSITIONS).read_bytes())
+            known = [entry for entry in entries if isinstance(entry["position"], dict) and "source" in entry]
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return []  # then sources are read from their beginning, and what is there is passed over
+        return known
+
+    def _recover(self) -> int:
+        """Reads which battles are there, cuts off a torn line, and returns the number of the file to write."""
+        names = sorted(path.name for path in self.path.iterdir())
+        full = {int(found[1]): name for name in names if (found := _FILE.fullmatch(name))}
+        left = [int(found[1]) for name in names if (found := _OPEN.fullmatch(name))]
+        for name in full.values():
+            self._read(self.path / name)
+        number = max(full, default=-1) + 1
+        for one in left:
+            path = self.path / f".{one:08d}.jsonl"
+            if one in full:  # it was packed, and the run killed before this could be removed
+                path.unlink()
+                continue
+            size = _whole_lines(path)
+            os.truncate(path, size)
+            self._read(path)
+            number, self._size = one, size
+            self._handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+        return number
+
+    def _read(self, path: Path) -> None:
+        with path.open("rb") as file:
+            for replay, _ in read_replays(str(path), file):
+                if isinstance(replay, Replay):
+                    self._serials.add(replay.serial)
+
+    def _open_path(self) -> Path:
+        return self.path / f".{self._number:08d}.jsonl"
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _pack(source: Path, path: Path) -> None:
+    """Writes `source` as a .zst file at `path`, whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with source.open("rb") as plain, pa.output_stream(temporary, compression="zstd") as packed:
+            shutil.copyfileobj(plain, packed, 1 << 20)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _whole_lines(path: Path) -> int:
+    """How many bytes of a file are whole lines."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end > 0:
+            begin = max(0, end - (1 << 20))
+            file.seek(begin)
+            found = file.read(end - begin).rfind(b"\n")
+            if found >= 0:
+                return begin + found + 1
+            end = begin
+        return 0
