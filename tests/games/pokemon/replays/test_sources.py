@@ -248,7 +248,9 @@ def test_a_log_that_is_too_long(name, tmp_path):
     content = {"a.log": log, "a.html": page(log)}.get(name) or json.dumps({"id": "gen9ou-1", "log": log})
     (tmp_path / name).write_text(content)
     assert reason(tmp_path / name) == Reason.TOO_LONG
-    (tmp_path / name).write_text(content[: 9 << 20] + ("" if name == "a.log" else '"}' if "js" in name else "</script>"))
+    (tmp_path / name).write_text(
+        content[: 9 << 20] + ("" if name == "a.log" else '"}' if "js" in name else "</script>")
+    )
     assert reason(tmp_path / name) == Reason.TOO_LONG
 
 

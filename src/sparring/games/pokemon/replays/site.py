@@ -77,13 +77,16 @@ class ReplaySite:
         spans: list[list[int]] = self.position.setdefault(format, [])
         before: int | None = None
         span: list[int] | None = None
+        page: set[str] = set()
         while True:
             query = {"format": format} if before is None else {"format": format, "before": before}
             rows = self._search(query)
             for row in rows:
                 if row["uploadtime"] < since:
                     return
-                yield row
+                if str(row.get("id")) not in page:  # on the page before, uploaded in its last second
+                    yield row
+            page = {str(row.get("id")) for row in rows}
             if span is None and rows:
                 span = [rows[0]["uploadtime"] - 1, rows[0]["uploadtime"]]  # of that second there may be more to come
                 spans.append(span)
