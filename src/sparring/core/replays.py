@@ -29,8 +29,7 @@ class Replay:
     @property
     def serial(self) -> int:
         """A number that is the same wherever the match is found: of its id if that is unique, else of its text."""
-        name = self.id if _OWN_ID.fullmatch(self.id) else self.log
-        return int.from_bytes(blake2b(name.encode(errors="replace"), digest_size=8).digest(), "big") >> 1
+        return _number(self.id if _OWN_ID.fullmatch(self.id) else self.log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,17 @@ class Rejected(Exception):
         self.reason = reason
         self.detail = detail
 
+    @property
+    def serial(self) -> int:
+        """A number for what has none of its own: the same whenever it is rejected for the same reason."""
+        return _number(str(self))
+
     def __reduce__(self) -> tuple[type["Rejected"], tuple[str, str]]:
         return Rejected, (self.reason, self.detail)
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=8).digest(), "big") >> 1
 
 
 @dataclass

@@ -15,6 +15,7 @@ class ImportLine:
 
     def __init__(self) -> None:
         self._line = ProgressLine("reading", total=1.0)
+        self._started = monotonic()
 
     def __enter__(self) -> "ImportLine":
         self._line.__enter__()
@@ -26,7 +27,7 @@ class ImportLine:
     def show(self, report: ImportReport) -> None:
         """How far it is."""
         rejected = sum(report.rejected.values())
-        rate = self._line.per_second * report.accepted / max(report.share, 1e-9)
+        rate = report.accepted / max(monotonic() - self._started, 1e-9)
         self._line.update(report.share, f"{report.accepted:,} read, {rejected:,} not  {rate:,.0f} a second")
 
 

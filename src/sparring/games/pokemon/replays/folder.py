@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparring.core.files import cannot_write, lock_folder, sweep, sync_folder, write_file
+from sparring.core.files import append_file, cannot_write, lock_folder, sweep, sync_folder, whole_lines, write_file
 from sparring.core.replays import Replay
 from sparring.games.pokemon.replays.sources import read_replays
 
@@ -37,7 +37,6 @@ class ReplayFolder:
         self.path = path
         self._packed = packed
         self._serials: set[int] = set()
-        self._handle: int | None = None
         self._size = 0
         self._lock: int | None = lock_folder(
             path, busy=f"{path}: another process downloads there; wait, or choose another folder"
@@ -63,29 +62,20 @@ class ReplayFolder:
 
     def add(self, replay: Replay, about: Mapping[str, Any]) -> None:
         """Adds a replay as a line with `about`; raises `InputError`, and leaves no half of it, if the disk is full."""
-        rest = memoryview(json.dumps(about, ensure_ascii=False).encode(errors="replace") + b"\n")
-        size = self._size + len(rest)
-        try:
-            if self._handle is None:
-                self._handle = os.open(self._open_path(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-            while rest:
-                rest = rest[os.write(self._handle, rest) :]
-        except OSError as error:
-            if self._handle is not None:
-                os.ftruncate(self._handle, self._size)
-            raise cannot_write(self.path, error) from error
-        self._size = size
+        line = json.dumps(about, ensure_ascii=False).encode(errors="replace") + b"\n"
+        append_file(self._open_path(), line)
+        self._size += len(line)
         self._serials.add(replay.serial)
-        if size >= FILE_BYTES:
+        if self._size >= FILE_BYTES:
             self.finish_file()
 
     def finish_file(self) -> None:
         """Gives the file that is being written its name."""
-        if self._handle is None:
+        if not self._size:
             return
         path, source = self.path / f"{self._number:08d}.jsonl", self._open_path()
         try:
-            os.fsync(self._handle)
+            _sync(source)
             if self._packed:
                 path = path.with_suffix(".jsonl.zst")
                 _pack(source, path)
@@ -95,8 +85,7 @@ class ReplayFolder:
             sync_folder(self.path)
         except OSError as error:
             raise cannot_write(path, error) from error
-        os.close(self._handle)
-        self._handle, self._size, self._number = None, 0, self._number + 1
+        self._size, self._number = 0, self._number + 1
 
     def close(self) -> None:
         """Finishes the file and lets others in; may be called twice."""
@@ -105,9 +94,6 @@ class ReplayFolder:
         try:
             self.finish_file()
         finally:
-            if self._handle is not None:
-                os.close(self._handle)
-                self._handle = None
             self._unlock()
 
     def position(self, source: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,8 +102,8 @@ class ReplayFolder:
 
     def note(self, source: Mapping[str, Any], position: Mapping[str, Any]) -> None:
         """Notes how far `source` has been read; what was read is on disk by then."""
-        if self._handle is not None:
-            os.fsync(self._handle)
+        if self._size:
+            _sync(self._open_path())
         others = [entry for entry in self._positions() if entry["source"] != source]
         content = json.dumps([*others, {"source": source, "position": position}], indent=1)
         write_file(self.path / _POSITIONS, content.encode())
@@ -143,11 +129,9 @@ class ReplayFolder:
             if one in full:  # it was packed, and the run killed before this could be removed
                 path.unlink()
                 continue
-            size = _whole_lines(path)
-            os.truncate(path, size)
+            number, self._size = one, whole_lines(path)
+            os.truncate(path, self._size)
             self._read(path)
-            number, self._size = one, size
-            self._handle = os.open(path, os.O_WRONLY | os.O_APPEND)
         return number
 
     def _read(self, path: Path) -> None:
@@ -165,30 +149,21 @@ class ReplayFolder:
             self._lock = None
 
 
+def _sync(path: Path) -> None:
+    """Makes what is in a file last through a power failure."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def _pack(source: Path, path: Path) -> None:
     """Writes `source` as a .zst file at `path`, whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with source.open("rb") as plain, pa.output_stream(temporary, compression="zstd") as packed:
             shutil.copyfileobj(plain, packed, 1 << 20)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
+        _sync(temporary)
         temporary.replace(path)
     except OSError:
         with suppress(OSError):
             temporary.unlink()
         raise
-
-
-def _whole_lines(path: Path) -> int:
-    """How many bytes of a file are whole lines."""
-    with path.open("rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        while end > 0:
-            begin = max(0, end - (1 << 20))
-            file.seek(begin)
-            found = file.read(end - begin).rfind(b"\n")
-            if found >= 0:
-                return begin + found + 1
-            end = begin
-        return 0
