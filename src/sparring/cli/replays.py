@@ -36,7 +36,9 @@ def download(
     min_elo: MinElo = 0.0,
     since: Since = None,
     max_games: Annotated[int | None, typer.Option(min=1, help="Stop when the folder has so many.")] = None,
-    compress: Annotated[bool, typer.Option("--compress", help="Write .jsonl.zst, a fifth of the size.")] = False,
+    compress: Annotated[
+        bool, typer.Option("--compress", help="Write .jsonl.zst, about a seventh of the size.")
+    ] = False,
     delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests to Showdown.")] = 1.0,
     url: Annotated[str, typer.Option(help="Where Showdown keeps its replays.")] = "https://replay.pokemonshowdown.com",
     as_json: AsJson = False,
@@ -55,7 +57,7 @@ def download(
     from sparring.games.pokemon.replays.download import download as fetch
     from sparring.report.replays import DownloadLine, download_table
 
-    formats = tuple(dict.fromkeys(to_id(name) for name in format or ()))
+    formats = tuple(dict.fromkeys(filter(None, map(to_id, format or ()))))
     place: Source
     if source == "showdown":
         from sparring.games.pokemon.replays.site import ReplaySite

@@ -9,6 +9,9 @@ from sparring.core.replays import DownloadReport, ImportReport
 from sparring.core.text import printable
 from sparring.report.progress import ProgressLine
 
+_NOT_YET = 0.999
+"""The input may have been read to its end, but the work is not done."""
+
 
 class ImportLine:
     """The progress of reading replays."""
@@ -28,7 +31,9 @@ class ImportLine:
         """How far it is."""
         rejected = sum(report.rejected.values())
         rate = report.accepted / max(monotonic() - self._started, 1e-9)
-        self._line.update(report.share, f"{report.accepted:,} read, {rejected:,} not  {rate:,.0f} a second")
+        self._line.update(
+            min(report.share, _NOT_YET), f"{report.accepted:,} read, {rejected:,} not  {rate:,.0f} a second"
+        )
 
 
 def import_table(report: ImportReport) -> Table:
@@ -68,7 +73,7 @@ class DownloadLine:
         rate = report.new / max(monotonic() - self._started, 1e-9)
         left_out = sum(report.rejected.values())
         detail = f"{report.new:,} new, {report.already:,} there already, {left_out:,} left out  {rate:,.1f} a second"
-        self._line.update(report.share, detail)
+        self._line.update(min(report.share, _NOT_YET), detail)
 
 
 def download_table(report: DownloadReport) -> Table:

@@ -319,3 +319,23 @@ def test_a_full_disk_is_one_line_and_nothing_half_written(compress, tmp_path):
     assert 20 < len(there) < 40
     assert fetch(source, tmp_path / "out").there == 80
     assert len(kept(tmp_path / "out")) == 80
+
+
+def test_what_a_user_sees_and_that_parse_takes_it_from_there(tmp_path):
+    source = metamon(tmp_path / "set")
+    with (source / "broken.jsonl").open("w") as file:
+        file.write('{"id": "gen1ou-99"}\n')
+    process = start(source, "--output", tmp_path / "out", "--format", "gen1ou", "--compress")
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    rows = [" ".join(line.strip("│ ").replace("│", " ").split()) for line in output.splitlines()]
+    assert "new gen1ou 5" in rows
+    assert "left out filtered: format 5" in rows
+    assert "in the folder 5" in rows
+    assert any(row.startswith("left out empty, such as broken.jsonl:1: no log in it") for row in rows)
+    assert len(errors.splitlines()) == 1
+    command = [*SPARRING, "replays", "parse", str(tmp_path / "out"), "--output", str(tmp_path / "episodes"), "--json"]
+    done = subprocess.run([*command, "--workers", "0"], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["found"] == report["accepted"] + sum(report["rejected"].values()) == 5

@@ -116,9 +116,10 @@ def _deal_with(one: Replay | Rejected | None, folder: ReplayFolder, filters: Fil
 
 def _described(replay: Replay) -> dict[str, Any]:
     """A replay as a record of Showdown's site has it; what the source does not say is taken from the log."""
-    players = {found[1]: found for found in reversed(list(_PLAYER.finditer(replay.log)))}
+    head = replay.log.partition("\n|start")[0]
+    players = {found[1]: found for found in reversed(list(_PLAYER.finditer(head)))}
     ratings = [float(found[3]) for found in players.values() if found[3]]
-    tier = _TIER.search(replay.log)
+    tier = _TIER.search(head)
     rating = min(ratings) if ratings else replay.rating
     return {
         "id": replay.id,
