@@ -314,7 +314,7 @@ def test_a_full_disk_is_one_line_and_nothing_half_written(compress, tmp_path):
     )
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2, errors
-    one_line(errors, "cannot write", "out")
+    one_line(errors, "cannot write", str(tmp_path / "out/.00000000.jsonl"))
     there = kept(tmp_path / "out")
     assert 20 < len(there) < 40
     assert fetch(source, tmp_path / "out").there == 80

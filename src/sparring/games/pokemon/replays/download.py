@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Protocol
 
+from sparring.core import InputError
 from sparring.core.replays import DownloadReport, Filters, Rejected, Replay
 from sparring.games.pokemon.formats import to_id
 from sparring.games.pokemon.replays.folder import ReplayFolder
@@ -88,9 +90,11 @@ def download(
                 if monotonic() - noted > _NOTE_SECONDS:
                     folder.note(asked, source.position)
                     noted = monotonic()
-        finally:
-            folder.finish_file()
-            folder.note(asked, source.position)
+        except BaseException:
+            with suppress(InputError):  # the user is told what ended the run
+                folder.note(asked, source.position)
+            raise
+        folder.note(asked, source.position)
     return report
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sparring.core import InputError
 from sparring.core.files import append_file, cannot_write, lock_folder, sweep, sync_folder, whole_lines, write_file
 from sparring.core.replays import Replay
 from sparring.games.pokemon.replays.sources import read_replays
@@ -28,7 +29,7 @@ _POSITIONS = ".positions.json"
 
 
 class ReplayFolder:
-    """The downloads in folder `path`, to which replays are added; from opening to `close` nobody else can add any.
+    """The downloads in folder `path`, to which replays are added; until its `with` ends nobody else can add any.
 
     With `packed`, full files are .jsonl.zst.
     """
@@ -51,8 +52,15 @@ class ReplayFolder:
     def __enter__(self) -> "ReplayFolder":
         return self
 
-    def __exit__(self, *failure: object) -> None:
-        self.close()
+    def __exit__(self, failed: object, *failure: object) -> None:
+        """Finishes the file and lets others in. If the run has failed already, that is what the user is told."""
+        try:
+            self.finish_file()
+        except InputError:
+            if failed is None:
+                raise
+        finally:
+            self._unlock()
 
     def __len__(self) -> int:
         return len(self._serials)
@@ -86,15 +94,6 @@ class ReplayFolder:
         except OSError as error:
             raise cannot_write(path, error) from error
         self._size, self._number = 0, self._number + 1
-
-    def close(self) -> None:
-        """Finishes the file and lets others in; may be called twice."""
-        if self._lock is None:
-            return
-        try:
-            self.finish_file()
-        finally:
-            self._unlock()
 
     def position(self, source: Mapping[str, Any]) -> dict[str, Any]:
         """How far `source`, described by JSON, has been read; {} if nothing is known."""
