@@ -37,6 +37,7 @@ COMMANDS = {
     "presets": [["config.yaml"]],
     "data stats": [["store"]],
     "data show": [["store", "--episode", "0"]],
+    "replays download": [["store", "--output", "out"]],
     "replays parse": [["metrics.jsonl", "--output", "out"]],
     "replays generate": [["gen1ou", "battles.jsonl", "--model", "."]],
 }

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from sparring.core import InputError, files
-from sparring.core.files import lock_folder, remove_folder, safe_name, sweep, write_file, write_folder
+from sparring.core.files import (
+    append_file,
+    lock_folder,
+    remove_folder,
+    safe_name,
+    sweep,
+    whole_lines,
+    write_file,
+    write_folder,
+)
 from tests.torture.mutate import hostile_room
 
 
@@ -171,3 +180,28 @@ def test_a_file_below_a_file_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write .*file/page.html: File exists"):
         write_file(tmp_path / "file" / "page.html", b"page")
+
+
+def test_append_adds_all_or_nothing(tmp_path):
+    path = tmp_path / "lines"
+    append_file(path, b"one\n")
+    append_file(path, b"two\n")
+    assert path.read_bytes() == b"one\ntwo\n"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(InputError, match=f"cannot write {path}: File too large"):
+            append_file(path, b"three\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == b"one\ntwo\n"
+    with pytest.raises(InputError, match="cannot write"):
+        append_file(tmp_path / "nowhere/lines", b"")
+
+
+@pytest.mark.parametrize(
+    ("content", "size"), [(b"", 0), (b"a", 0), (b"a\n", 2), (b"a\nb", 2), (b"a\n" + b"x" * (3 << 20), 2)]
+)
+def test_whole_lines(content, size, tmp_path):
+    (tmp_path / "lines").write_bytes(content)
+    assert whole_lines(tmp_path / "lines") == size

@@ -14,10 +14,77 @@ replays = App(help="Battles that people played, to learn from.")
 app.add_typer(replays, name="replays", rich_help_panel="Pokémon")
 
 
+Since = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Keep battles from this day on.")]
+MinElo = Annotated[float, typer.Option(min=0, help="Keep battles in which both were rated so high.")]
+
+
+@replays.command(epilog="Example: sparring replays download showdown --format gen9ou --output battles --max-games 1000")
+def download(
+    source: Annotated[
+        str,
+        typer.Argument(help="showdown, a data set of Hugging Face (owner/name), or a folder with a copy of one."),
+    ],
+    output: Annotated[Path, typer.Option(help="Folder for the replays; gone on with if it exists.")],
+    format: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FORMAT", help="Keep only this format; may be repeated. Showdown needs one."),
+    ] = None,
+    min_elo: MinElo = 0.0,
+    since: Since = None,
+    max_games: Annotated[int | None, typer.Option(min=1, help="Stop when the folder has so many.")] = None,
+    compress: Annotated[
+        bool, typer.Option("--compress", help="Write .jsonl.zst, about a seventh of the size.")
+    ] = False,
+    delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests to Showdown.")] = 1.0,
+    url: Annotated[str, typer.Option(help="Where Showdown keeps its replays.")] = "https://replay.pokemonshowdown.com",
+    as_json: AsJson = False,
+) -> None:
+    """Fetch battles that people played, as files that `sparring replays parse` reads.
+
+    Killed or stopped, the same command goes on, and no battle is fetched twice. Data sets of Hugging Face are read as
+    they come, without a copy on this machine.
+    """
+    import json
+
+    from sparring.core import Interrupts
+    from sparring.core.replays import Filters
+    from sparring.games.pokemon.formats import to_id
+    from sparring.games.pokemon.replays.download import Source
+    from sparring.games.pokemon.replays.download import download as fetch
+    from sparring.report.replays import DownloadLine, download_table
+
+    formats = tuple(dict.fromkeys(filter(None, map(to_id, format or ()))))
+    place: Source
+    if source == "showdown":
+        from sparring.games.pokemon.replays.site import ReplaySite
+
+        place = ReplaySite(formats, url=url, delay=delay)
+    else:
+        from sparring.games.pokemon.replays.sets import DataSet
+
+        place = DataSet(source)
+    filters = Filters(formats=formats, min_rating=min_elo, since=_seconds(since))
+    with Interrupts(lambda: say("stopping; again to stop now")) as interrupts, DownloadLine() as line:
+        report = fetch(
+            place,
+            output,
+            filters=filters,
+            most=max_games,
+            packed=compress,
+            on_progress=line.show,
+            stopped=lambda: interrupts.asked,
+        )
+    if as_json:
+        print(json.dumps(report.to_json()))
+    else:
+        show(download_table(report))
+        say(f"replays in {output}; next: sparring replays parse {output} --output EPISODES")
+
+
 @replays.command(epilog="Example: sparring replays parse battles/ --output data/gen8ou --workers 2")
 def parse(
     inputs: Annotated[
-        list[Path], typer.Argument(help="Files or folders of .log, .json, .jsonl, .html; also .zst, .gz.")
+        list[Path], typer.Argument(help="Files or folders of .log, .html, .json, .jsonl, .parquet; also .zst, .gz.")
     ],
     output: Annotated[Path, typer.Option(help="Folder for the episodes; gone on with if it exists.")],
     workers: Annotated[int, typer.Option(min=0, help="Processes that read; 0: this one.")] = 1,
@@ -25,8 +92,8 @@ def parse(
     only: Annotated[
         list[str] | None, typer.Option(metavar="FORMAT", help="Keep only this format; may be repeated.")
     ] = None,
-    min_elo: Annotated[float, typer.Option(min=0, help="Keep battles in which both were rated so high.")] = 0.0,
-    since: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Keep battles from this day on.")] = None,
+    min_elo: MinElo = 0.0,
+    since: Since = None,
     min_turns: Annotated[int, typer.Option(min=0, help="Keep battles of so many turns.")] = 0,
     forfeits: Annotated[bool, typer.Option(help="Keep battles that a player gave up.")] = True,
     max_games: Annotated[int | None, typer.Option(min=1, help="Stop after so many.")] = None,
@@ -48,7 +115,7 @@ def parse(
     filters = Filters(
         formats=tuple(find_format(name).id for name in only or ()),
         min_rating=min_elo,
-        since=int(since.replace(tzinfo=UTC).timestamp()) if since else 0,
+        since=_seconds(since),
         min_turns=min_turns,
         forfeits=forfeits,
     )
@@ -106,3 +173,8 @@ def generate(
             say=say,
         )
     say(f"{output}: {written:,} battles of {format}")
+
+
+def _seconds(day: datetime | None) -> int:
+    """Since 1970; 0 if there is no day."""
+    return int(day.replace(tzinfo=UTC).timestamp()) if day else 0

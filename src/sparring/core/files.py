@@ -39,6 +39,38 @@ def write_file(path: Path, content: bytes, *, mode: int = 0o666) -> None:
         raise cannot_write(path, error) from error
 
 
+def append_file(path: Path, content: bytes) -> None:
+    """Adds `content` to `path`: all of it or, with an `InputError`, nothing. A killed process may leave a part."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            size, rest = os.fstat(handle).st_size, memoryview(content)
+            try:
+                while rest:
+                    rest = rest[os.write(handle, rest) :]
+            except OSError:
+                os.ftruncate(handle, size)
+                raise
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def whole_lines(path: Path) -> int:
+    """How many bytes of `path` are whole lines; a process that was killed may have left a part of another."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end > 0:
+            begin = max(0, end - (1 << 20))
+            file.seek(begin)
+            found = file.read(end - begin).rfind(b"\n")
+            if found >= 0:
+                return begin + found + 1
+            end = begin
+    return 0
+
+
 def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     """Makes folder `path` with `files` in one step: before it the old folder is there whole, after it the new one."""
     temporary = _beside(path, "new")

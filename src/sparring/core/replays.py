@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from sparring.core.arena import Arena
 from sparring.core.episodes import Episodes
 
-_OWN_ID = re.compile(r"gen\d\w*-\d+(-\w+)?")
+_OWN_ID = re.compile(r"(smogtours-)?gen\d\w*-\d+(-\w+)?")
 """Names that no two matches have: those that the site which keeps them has given."""
 
 
@@ -30,8 +30,7 @@ class Replay:
     @property
     def serial(self) -> int:
         """A number that is the same wherever the match is found: of its id if that is unique, else of its text."""
-        name = self.id if _OWN_ID.fullmatch(self.id) else self.log
-        return int.from_bytes(blake2b(name.encode(errors="replace"), digest_size=8).digest(), "big") >> 1
+        return _number(self.id if _OWN_ID.fullmatch(self.id) else self.log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +56,17 @@ class Rejected(Exception):
         self.reason = reason
         self.detail = detail
 
+    @property
+    def serial(self) -> int:
+        """A number for what has none of its own: the same whenever it is rejected for the same reason."""
+        return _number(str(self))
+
     def __reduce__(self) -> tuple[type["Rejected"], tuple[str, str]]:
         return Rejected, (self.reason, self.detail)
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=8).digest(), "big") >> 1
 
 
 @dataclass
@@ -91,6 +99,34 @@ class ImportReport:
     by_format: Counter[str] = field(default_factory=Counter)
     share: float = 0.0
     """How much of the input has been found, from 0 to 1."""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready form."""
+        return {name: value for name, value in vars(self).items() if name != "share"}
+
+
+@dataclass
+class DownloadReport:
+    """What became of all matches that a source was asked for."""
+
+    found: int = 0
+    new: int = 0
+    already: int = 0
+    """Found, and there before."""
+    there: int = 0
+    """In the folder by now."""
+    rejected: Counter[str] = field(default_factory=Counter)
+    """By reason."""
+    examples: dict[str, str] = field(default_factory=dict)
+    """By reason: the first that was rejected, and where."""
+    by_format: Counter[str] = field(default_factory=Counter)
+    share: float = 0.0
+    """How much has been done, from 0 to 1; 0 as long as nobody knows."""
+
+    def reject(self, rejected: Rejected) -> None:
+        """Counts a match that is not taken."""
+        self.rejected[str(rejected.reason)] += 1
+        self.examples.setdefault(str(rejected.reason), rejected.detail)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready form."""

@@ -6,23 +6,28 @@ Matches are read in chunks by worker processes; a chunk comes back as whole file
 """
 
 import json
+import os
+import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from sparring.core import InputError, RunError, load_game
-from sparring.core.files import safe_name, write_file
+from sparring.core.files import append_file, lock_folder, safe_name, sweep, whole_lines, write_file
 from sparring.core.replays import Filters, ImportReport, Rejected, Replay, Replayed, Replays
 from sparring.rollout.store import EpisodeStore, ShardSize, shard_bytes, shard_serials, shards, size_of, spec_of
 
 CHUNK = 128
 """Matches that a worker reads at a time, and that a file holds at most."""
+CHUNK_CHARACTERS = 16 << 20
+"""At which a chunk is full before it has so many."""
 REJECTED = "rejected.jsonl"
 REPORT = "report.json"
 
@@ -55,17 +60,20 @@ def import_replays(
     game = load_game(plan.game)
     if not isinstance(game, Replayed):
         raise InputError(f"{plan.game} has no replays to read")
-    plan.output.mkdir(parents=True, exist_ok=True)
-    before = _Before(plan.output)
-    report = ImportReport(rejected=before.reasons)
-    with ExitStack() as open_stores:
-        writer = _Writer(plan.output, report, open_stores)
+    _check_apart(plan)
+    found = game.find_replays(plan.inputs)
+    with ExitStack() as opened:
+        busy = f"{plan.output}: another process writes episodes there; wait, or choose another folder"
+        opened.callback(os.close, lock_folder(plan.output, busy=busy))
+        sweep(plan.output)
+        before = _Before(plan.output)
+        report = ImportReport(rejected=before.reasons)
+        writer = _Writer(plan.output, report, opened)
         waiting: deque[Future[_Chunk]] = deque()
-        pool = open_stores.enter_context(_pool(plan.workers))
+        pool = opened.enter_context(_pool(plan.workers))
         try:
-            found = game.find_replays(plan.inputs)
             for chunk in _chunks(found, before, report, plan, writer):
-                waiting.append(pool.submit(_read, plan.game, chunk, plan.filters, dict(plan.options)))
+                waiting.append(_submit(pool, plan, chunk))
                 if len(waiting) > 2 * max(1, plan.workers):
                     writer.write(waiting.popleft().result())
                     on_progress(report)
@@ -76,9 +84,16 @@ def import_replays(
                 on_progress(report)
         except BrokenProcessPool as error:
             raise RunError("a worker died while reading; run the same command again to go on") from error
-    report.share = 1.0
-    write_file(plan.output / REPORT, json.dumps(report.to_json(), indent=2).encode())
+        report.share = 1.0
+        write_file(plan.output / REPORT, json.dumps(report.to_json(), indent=2).encode())
     return report
+
+
+def _check_apart(plan: ImportPlan) -> None:
+    """Raises `InputError` if what is written would be read."""
+    for path in plan.inputs:
+        if plan.output.resolve().is_relative_to(path.resolve()):
+            raise InputError(f"{plan.output} lies inside {path}, which is read; choose another folder for the episodes")
 
 
 class _Before:
@@ -90,15 +105,22 @@ class _Before:
         for shard in (shard for folder in output.iterdir() if folder.is_dir() for shard in shards(folder)):
             self.serials.update(shard_serials(shard).tolist())
         path = output / REJECTED
-        for line in path.read_bytes().splitlines() if path.exists() else ():
-            try:
-                entry = json.loads(line)
-                serial, reason = int(entry["serial"]), str(entry["reason"])
-            except (ValueError, KeyError, TypeError):
-                continue  # a line that a killed run left half written: its match is read again
-            if serial not in self.serials:
-                self.serials.add(serial)
-                self.reasons[reason] += 1
+        if not path.exists():
+            return
+        os.truncate(path, whole_lines(path))
+        with path.open("rb") as file:
+            for line in file:
+                self._note(line)
+
+    def _note(self, line: bytes) -> None:
+        try:
+            entry = json.loads(line)
+            serial, reason = int(entry["serial"]), str(entry["reason"])
+        except (ValueError, KeyError, TypeError):
+            return
+        if serial not in self.serials:
+            self.serials.add(serial)
+            self.reasons[reason] += 1
 
 
 @dataclass(frozen=True)
@@ -133,28 +155,29 @@ def _chunks(
     """The matches that are new, in chunks."""
     chunk: list[Replay] = []
     seen: set[int] = set()
-    taken = 0
+    taken = size = 0
     for one in found:
         if plan.most is not None and taken >= plan.most:
             break
         report.found += 1
         report.share = found.share
-        if isinstance(one, Rejected):
-            writer.reject([(0, "", one.reason, one.detail)])
-            continue
         serial = one.serial
         if serial in seen:
             report.duplicates += 1
             continue
         seen.add(serial)
-        taken += 1
+        taken += isinstance(one, Replay)
         if serial in before.serials:
             report.already += 1
             continue
+        if isinstance(one, Rejected):
+            writer.reject([(serial, "", one.reason, one.detail)])
+            continue
         chunk.append(one)
-        if len(chunk) == CHUNK:
+        size += len(one.log)
+        if len(chunk) == CHUNK or size >= CHUNK_CHARACTERS:
             yield chunk
-            chunk = []
+            chunk, size = [], 0
     if chunk:
         yield chunk
 
@@ -183,11 +206,11 @@ class _Writer:
         """Notes matches that were not read."""
         if not rejected:
             return
-        with (self._output / REJECTED).open("ab") as file:
-            for serial, id, reason, detail in rejected:
-                self._report.rejected[reason] += 1
-                entry = {"serial": serial, "id": id, "reason": reason, "detail": detail}
-                file.write(json.dumps(entry).encode() + b"\n")
+        entries = [
+            {"serial": serial, "id": id, "reason": reason, "detail": detail} for serial, id, reason, detail in rejected
+        ]
+        append_file(self._output / REJECTED, b"".join(json.dumps(entry).encode() + b"\n" for entry in entries))
+        self._report.rejected.update(reason for _, _, reason, _ in rejected)
 
     def _store(self, format: str, content: bytes) -> EpisodeStore:
         if format not in self._stores:
@@ -198,7 +221,32 @@ class _Writer:
 
 def _pool(workers: int) -> Executor:
     """Processes that read; with 0 workers this process reads itself."""
-    return ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn")) if workers else _Here()
+    if not workers:
+        return _Here()
+    return ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn"), initializer=_stay_with_parent)
+
+
+def _submit(pool: Executor, plan: ImportPlan, chunk: Sequence[Replay]) -> "Future[_Chunk]":
+    """Has a chunk read. Ctrl-C is for this process alone, from the first moment of a worker that this starts."""
+    usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return pool.submit(_read, plan.game, chunk, plan.filters, dict(plan.options))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
+
+
+def _stay_with_parent() -> None:
+    """A worker's first act: to leave signals to its parent, and to end when that does, however it does."""
+    for ignored in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=follow, daemon=True).start()
 
 
 class _Here(Executor):

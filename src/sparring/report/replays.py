@@ -1,9 +1,16 @@
-"""What reading replays looks like while it goes on, and what came of it."""
+"""What reading and downloading replays look like while they go on, and what came of them."""
+
+from time import monotonic
 
 from rich.table import Table
+from rich.text import Text
 
-from sparring.core.replays import ImportReport
+from sparring.core.replays import DownloadReport, ImportReport
+from sparring.core.text import printable
 from sparring.report.progress import ProgressLine
+
+_NOT_YET = 0.999
+"""The input may have been read to its end, but the work is not done."""
 
 
 class ImportLine:
@@ -11,6 +18,7 @@ class ImportLine:
 
     def __init__(self) -> None:
         self._line = ProgressLine("reading", total=1.0)
+        self._started = monotonic()
 
     def __enter__(self) -> "ImportLine":
         self._line.__enter__()
@@ -22,8 +30,10 @@ class ImportLine:
     def show(self, report: ImportReport) -> None:
         """How far it is."""
         rejected = sum(report.rejected.values())
-        rate = self._line.per_second * report.accepted / max(report.share, 1e-9)
-        self._line.update(report.share, f"{report.accepted:,} read, {rejected:,} not  {rate:,.0f} a second")
+        rate = report.accepted / max(monotonic() - self._started, 1e-9)
+        self._line.update(
+            min(report.share, _NOT_YET), f"{report.accepted:,} read, {rejected:,} not  {rate:,.0f} a second"
+        )
 
 
 def import_table(report: ImportReport) -> Table:
@@ -41,4 +51,41 @@ def import_table(report: ImportReport) -> Table:
     table.add_row("decisions", "", f"{report.rows:,}")
     for oddity, count in report.odd.most_common(8):
         table.add_row("odd", oddity, f"{count:,}")
+    return table
+
+
+class DownloadLine:
+    """The progress of downloading replays."""
+
+    def __init__(self) -> None:
+        self._line = ProgressLine("downloading", total=1.0)
+        self._started = monotonic()
+
+    def __enter__(self) -> "DownloadLine":
+        self._line.__enter__()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._line.__exit__(*failure)
+
+    def show(self, report: DownloadReport) -> None:
+        """How far it is."""
+        rate = report.new / max(monotonic() - self._started, 1e-9)
+        left_out = sum(report.rejected.values())
+        detail = f"{report.new:,} new, {report.already:,} there already, {left_out:,} left out  {rate:,.1f} a second"
+        self._line.update(min(report.share, _NOT_YET), detail)
+
+
+def download_table(report: DownloadReport) -> Table:
+    """One line a thing that became of battles."""
+    table = Table("battles", "", title="downloads", title_justify="left")
+    table.add_column(justify="right")
+    for format, count in sorted(report.by_format.items()):
+        table.add_row("new", Text(format), f"{count:,}")
+    if report.already:
+        table.add_row("there already", "", f"{report.already:,}")
+    for reason, count in report.rejected.most_common():
+        example = "" if reason.startswith("filtered") else f", such as {report.examples[reason]}"
+        table.add_row("left out", Text(printable(f"{reason}{example}")), f"{count:,}")
+    table.add_row("in the folder", "", f"{report.there:,}")
     return table

@@ -1,6 +1,8 @@
 """Human battles: Showdown's spectator logs as both players' first-person episodes. See docs/replays.md.
 
-`sources` replays in files; `timeline` where a log holds decisions, and `deeds` what was done there; `known` what a
-player knew of the own team all along; `offers` what a side may have been allowed to do; `parse` both sides' rows;
-`episodes` the arrays; `reasons` why a battle is not read; `generate` battles with the truth beside the log.
+`download` replays into a `folder`, from Showdown's `site` or from data `sets`; `sources` replays in files, `layouts`
+what one looks like there, `splitting` large JSON; `timeline` where a log holds decisions, `deeds` what was
+done there; `known` what a player knew of the own team all along; `offers` what a side may have been allowed to do;
+`parse` both sides' rows; `episodes` the arrays; `reasons` why a battle is not read; `generate` battles with the truth
+beside the log.
 """

@@ -9,6 +9,7 @@ class Reason(StrEnum):
     EMPTY = "empty"
     NOT_A_LOG = "not a log"
     TOO_LONG = "too long"
+    NOT_FOUND = "not found"
     MALFORMED = "malformed line"
     UNFINISHED = "unfinished"
     GAME_TYPE = "game type"
