@@ -51,7 +51,7 @@ _HANDLERS = {
 NEWS: frozenset[str] = frozenset(
     (
         *("-center", "-combine", "-crit", "-hint", "-hitcount", "-message", "-notarget", "-nothing", "-ohko"),
-        *("-resisted", "-supereffective", "-waiting", "-zbroken", "-candynamax", "clearpoke", "teampreview", "start"),
+        *("-resisted", "-supereffective", "-waiting", "-zbroken", "-candynamax", "clearpoke"),
         *("gen", "tier", "rated", "rule", "player", "updatepoke", "request", "seed", "message", "debug", "error"),
         *("bigerror", "init", "deinit", "title", "raw", "html", "uhtml", "uhtmlchange", "t:", "inactive"),
         *("inactiveoff", "j", "J", "join", "l", "L", "leave", "n", "N", "name", "c", "c:", "chat", "unlink", "askreg"),

@@ -52,6 +52,24 @@ def on_teamsize(view: View, parts: list[str]) -> None:
     view.count_fainted(side, 0)
 
 
+def on_teampreview(view: View, parts: list[str]) -> None:
+    """`|teampreview|4`: how many each side will bring; servers do not always say it again when the battle starts."""
+    if len(parts) > 2 and parts[2]:
+        picked = int(parts[2])
+        if not 1 <= picked <= TEAM:
+            raise ValueError(f"{picked} of a team are brought")
+        view.picked = picked
+
+
+def on_start(view: View, parts: list[str]) -> None:
+    """`|start`: the rest of the teams has been left at home."""
+    for side, start in enumerate(SIDE_START):
+        if view.picked:
+            size = start + c.SIDE_TEAM_SIZE
+            view.floats[size] = min(view.floats[size], view.picked / TEAM)
+            view.count_fainted(side, 0)
+
+
 def on_showteam(view: View, parts: list[str]) -> None:
     """`|showteam|p1|PACKED`: open team sheets. The own team is known better from requests."""
     side = view.sides[parts[2]]
@@ -193,6 +211,8 @@ def on_swap(view: View, parts: list[str]) -> None:
 HANDLERS: dict[str, Handler] = {
     "poke": on_poke,
     "teamsize": on_teamsize,
+    "teampreview": on_teampreview,
+    "start": on_start,
     "showteam": on_showteam,
     "switch": on_switch,
     "drag": on_switch,

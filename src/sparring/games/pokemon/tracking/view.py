@@ -82,6 +82,8 @@ class View:
         self.stolen = 0
         """The item that the last move took from its holder and used: it works for another."""
         self.fainted: list[int] = [0, 0]
+        self.picked = 0
+        """How many of each team are brought, where team preview says so."""
         self.arrivals: list[tuple[array[float], array[int], array[float], array[int]] | None] = [None] * ACTIVES
         """What was known of each place's row before it came in: an illusion may end."""
         self.requests = 0
