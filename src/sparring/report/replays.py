@@ -8,6 +8,7 @@ from rich.text import Text
 from sparring.core.replays import DownloadReport, ImportReport
 from sparring.core.text import printable
 from sparring.report.progress import ProgressLine
+from sparring.report.tables import plain_table
 
 _NOT_YET = 0.999
 """The input may have been read to its end, but the work is not done."""
@@ -38,19 +39,18 @@ class ImportLine:
 
 def import_table(report: ImportReport) -> Table:
     """One line a thing that became of battles."""
-    table = Table("battles", "", title="replays", title_justify="left")
-    table.add_column(justify="right")
+    table = plain_table("battles", "which", "number", right=["number"])
     for format, count in sorted(report.by_format.items()):
-        table.add_row("read", format, f"{count:,}")
+        table.add_row("read", Text(format), f"{count:,}")
     for what, count in (("read before", report.already), ("found twice", report.duplicates)):
         if count:
             table.add_row(what, "", f"{count:,}")
     for reason, count in report.rejected.most_common():
-        table.add_row("not read", reason, f"{count:,}")
+        table.add_row("not read", Text(reason), f"{count:,}")
     table.add_row("episodes", "", f"{report.episodes:,}")
     table.add_row("decisions", "", f"{report.rows:,}")
     for oddity, count in report.odd.most_common(8):
-        table.add_row("odd", oddity, f"{count:,}")
+        table.add_row("odd", Text(printable(oddity)), f"{count:,}")
     return table
 
 
@@ -78,8 +78,7 @@ class DownloadLine:
 
 def download_table(report: DownloadReport) -> Table:
     """One line a thing that became of battles."""
-    table = Table("battles", "", title="downloads", title_justify="left")
-    table.add_column(justify="right")
+    table = plain_table("battles", "which", "number", right=["number"])
     for format, count in sorted(report.by_format.items()):
         table.add_row("new", Text(format), f"{count:,}")
     if report.already:
