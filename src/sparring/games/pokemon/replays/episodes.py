@@ -30,6 +30,10 @@ def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[s
         except Rejected as rejected:
             reading.rejected[replay.serial] = rejected
             continue
+        except Exception as error:  # one battle must not end the reading of a million
+            fault = Rejected(Reason.READER_FAILED, f"{replay.id}: {type(error).__name__}: {error}"[:300])
+            reading.rejected[replay.serial] = fault
+            continue
         reading.odd.update(battle.odd)
         parsed.setdefault(format, []).append((replay, battle))
     reading.episodes = {format.id: _episodes(battles, format) for format, battles in parsed.items()}

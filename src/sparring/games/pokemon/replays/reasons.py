@@ -17,6 +17,8 @@ class Reason(StrEnum):
     FORMAT = "unknown format"
     TEAM_SIZE = "team size"
     NO_DECISIONS = "no decisions"
+    READER_FAILED = "reader failed"
+    """A fault of ours: the detail is what to report."""
     FILTERED_FORMAT = "filtered: format"
     FILTERED_RATING = "filtered: rating"
     FILTERED_DATE = "filtered: date"

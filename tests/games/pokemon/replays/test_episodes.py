@@ -1,0 +1,141 @@
+"""Logs as episodes: formats, filters, what is rejected and why, and what mutated logs come to."""
+
+import random
+from math import isnan
+
+import numpy as np
+import pytest
+
+from sparring.core.replays import Filters, Reading, Replay
+from sparring.games.pokemon.replays import episodes as module
+from sparring.games.pokemon.replays.episodes import read_replays
+from tests.games.pokemon.replays.logs import battle
+
+TURN = ("|", "|move|p1a: Mew|Psychic|p2a: Onix", "|move|p2a: Onix|Harden|p2a: Onix", "|", "|upkeep", "|turn|2")
+LOG = battle(*TURN, "|", "|cant|p1a: Mew|par", "|move|p2a: Onix|Harden|p2a: Onix")
+
+
+def read(log: str = LOG, *, filters: Filters | None = None, format: str = "", **facts: float) -> Reading:
+    options = {"format": format} if format else {}
+    return read_replays([Replay("one", log, **facts)], filters or Filters(), options)  # type: ignore[arg-type]
+
+
+def only(reading: Reading) -> module.Episodes:
+    (found,) = reading.episodes.values()
+    return found
+
+
+def test_both_players_have_an_episode_with_what_is_known_of_them() -> None:
+    episodes = only(read(played_at=1_600_000_000))
+    assert episodes.players == ("Ann", "Bob")
+    assert episodes.headers.seat.tolist() == [0, 1]
+    assert episodes.headers.outcome.tolist() == [1, -1]
+    assert episodes.headers.lengths.tolist() == [2, 2]
+    assert episodes.headers.rating is not None
+    assert episodes.headers.rating.tolist() == [1500, 1600]
+    assert episodes.headers.played_at is not None
+    assert set(episodes.headers.played_at.tolist()) == {1_600_000_000}
+    assert np.add.reduceat(episodes.steps.reward, episodes.starts).tolist() == [1, -1]
+    assert episodes.steps.turn.tolist() == [0, 1, 0, 1]
+
+
+def test_an_action_is_exact_where_the_log_shows_it_and_a_set_where_it_does_not() -> None:
+    episodes = only(read())
+    action = episodes.steps.action
+    assert action[0] == 0  # the first move that was ever shown
+    assert action[1] == -1  # paralysed: it was told some move
+    assert episodes.steps.consistent is not None
+    sets = np.unpackbits(episodes.steps.consistent, axis=1, count=episodes.spec.actions, bitorder="little")
+    assert sets.sum(axis=1)[0] == 1
+    assert sets.sum(axis=1)[1] > 1
+    assert (sets <= episodes.unpack_legal()).all()
+
+
+def test_what_the_owner_knew_all_along_is_there_from_the_first_turn() -> None:
+    log = battle(*TURN, "|", "|move|p1a: Mew|Surf|p2a: Onix")
+    ids = only(read(log)).steps.observation["move_ids"]
+    assert (ids[0, 0, :2] > 0).all()  # its owner knew Surf at turn 1
+    assert ids[2, 6, 1] == 0  # the foe did not
+
+
+def test_a_format_that_the_simulator_no_longer_has_is_read_by_what_the_log_says() -> None:
+    reading = read(LOG.replace("[Gen 9] Custom Game", "[Gen 9] Gone With The Wind"))
+    assert list(reading.episodes) == ["gen9gonewiththewind"]
+    assert list(read(format="gen9ou").episodes) == ["gen9ou"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "reason"),
+    [
+        (Filters(formats=("gen1ou",)), "filtered: format"),
+        (Filters(min_rating=1550), "filtered: rating"),
+        (Filters(since=1), "filtered: date"),
+        (Filters(min_turns=3), "filtered: turns"),
+    ],
+)
+def test_what_is_not_wanted_says_why(filters: Filters, reason: str) -> None:
+    (rejected,) = read(filters=filters).rejected.values()
+    assert rejected.reason == reason
+
+
+def test_a_fault_of_the_reader_costs_one_battle_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(log: str, format: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(module, "parse_battle", fail)
+    (rejected,) = read().rejected.values()
+    assert (rejected.reason, rejected.detail) == ("reader failed", "one: ZeroDivisionError: oh")
+
+
+def mutated(log: str, rng: random.Random) -> str:
+    lines = log.split("\n")
+    for _ in range(rng.choice([1, 1, 2, 5])):
+        at, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+        parts = lines[at].split("|")
+        part = rng.randrange(len(parts))
+        parts[part] = rng.choice(["", "p1a: X", "p3a: Y", "p2b: Mew", "999/1", "-1", "nan", "\x00", "[from]", "p2"])
+        change = rng.randrange(5)
+        if change == 0:
+            del lines[at]
+        elif change == 1:
+            lines.insert(at, lines[other % len(lines)])
+        elif change == 2:
+            lines[at] = "|".join(parts)
+        elif change == 3:
+            lines[at] = lines[at][: rng.randrange(len(lines[at]) + 1)]
+        else:
+            lines[at], lines[other] = lines[other], lines[at]
+        lines = lines or ["|"]
+    return "\n".join(lines)
+
+
+def check_mutated(count: int, seed: int) -> None:
+    rng = random.Random(seed)
+    doubles = battle(
+        *("|", "|-terastallize|p1a: Mew|Water", "|move|p1a: Mew|Surf|p2a: Onix|[spread] p2a,p2b", "|faint|p2a: Onix"),
+        *("|", "|upkeep", "|", "|switch|p2a: Lapras|Lapras, M|100/100", "|turn|2"),
+        *("|", "|swap|p1a: Mew|1|[from] move: Ally Switch", "|move|p1a: Gyarados|Waterfall|p2b: Jynx"),
+        kind="doubles",
+    )
+    for number in range(count):
+        reading = read(mutated(rng.choice([LOG, doubles]), rng))
+        assert all(one.reason != "reader failed" for one in reading.rejected.values()), (number, reading.rejected)
+        for episodes in reading.episodes.values():
+            assert all(np.isfinite(array).all() for array in episodes.steps.observation.values())
+
+
+def test_mutated_logs_are_read_or_rejected_with_a_reason() -> None:
+    check_mutated(300, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_twenty_thousand_mutated_logs() -> None:
+    check_mutated(20_000, seed=2)
+
+
+def test_a_rating_that_nobody_gave_is_none() -> None:
+    log = LOG.replace("|1500", "").replace("|1600", "")
+    ratings = only(read(log)).headers.rating
+    assert ratings is not None
+    assert all(isnan(rating) for rating in ratings)
