@@ -5,10 +5,23 @@ A game may bring commands of its own: a module in the entry-point group `sparrin
 
 from importlib.metadata import entry_points
 
-from sparring.cli import bench, evaluate, games, play, presets, selfplay, serve, setup, train
+from sparring.cli import bench, evaluate, games, league, play, presets, selfplay, serve, setup, train
 from sparring.cli.app import app, main
 
 for _point in entry_points(group="sparring.commands"):
     _point.load()
 
-__all__ = ["app", "bench", "evaluate", "games", "main", "play", "presets", "selfplay", "serve", "setup", "train"]
+__all__ = [
+    "app",
+    "bench",
+    "evaluate",
+    "games",
+    "league",
+    "main",
+    "play",
+    "presets",
+    "selfplay",
+    "serve",
+    "setup",
+    "train",
+]

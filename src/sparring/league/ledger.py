@@ -1,14 +1,14 @@
 """The ledger: every rated match in one SQLite file, written by any number of processes at the same time.
 
-What `Ledger.add` has returned from is in the file, whatever happens to the process afterwards. The file is in WAL mode with
-`synchronous=NORMAL`: a power failure may cost the last moments, never the file.
+When `Ledger.add` returns, its matches are kept, whatever happens to the process afterwards. The file is in WAL mode
+with `synchronous=NORMAL`: a power failure may cost the last moments, never the file.
 
     players   who played: name, checkpoint, style and kind
     setups    what was played: game, settings, team set, opening
     lineups   who sat where: a list of [player, team], one a seat
     matches   one row a match: setup, lineup, outcome of each seat, and the rest
 
-Few setups and lineups stand for many matches, so that counting who did what against whom is one pass over small numbers.
+Few setups and lineups stand for many matches, so that counting who did what against whom is one quick pass.
 """
 
 import os
@@ -43,8 +43,8 @@ CREATE TABLE players (
     UNIQUE (name, checkpoint, style, kind)
 ) STRICT;
 CREATE TABLE setups (
-    number INTEGER PRIMARY KEY, game TEXT NOT NULL, settings TEXT NOT NULL, team_set TEXT NOT NULL, opening TEXT NOT NULL,
-    UNIQUE (game, settings, team_set, opening)
+    number INTEGER PRIMARY KEY, game TEXT NOT NULL, settings TEXT NOT NULL, team_set TEXT NOT NULL,
+    opening TEXT NOT NULL, UNIQUE (game, settings, team_set, opening)
 ) STRICT;
 CREATE TABLE lineups (number INTEGER PRIMARY KEY, seats TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE matches (
@@ -131,7 +131,7 @@ class Tally(NamedTuple):
 
 
 def checked(data: Any) -> Match:
-    """`data` (a match, or plain values for one) as a match that may be kept; raises `InputError` saying what is wrong."""
+    """`data` (a match, or plain values for one) as a match that may be kept; raises `InputError` if it is none."""
     try:
         match = msgspec.convert(msgspec.to_builtins(data), Match)
         settings = _json(match.settings)
@@ -207,12 +207,23 @@ class Ledger:
         with self._told():
             return [game for (game,) in self._db.execute("SELECT DISTINCT game FROM setups ORDER BY game")]
 
+    def most_seats(self) -> int:
+        """Seats of the largest match."""
+        with self._told():
+            return int(self._db.execute("SELECT MAX(json_array_length(seats)) FROM lineups").fetchone()[0] or 0)
+
     def matches(self) -> Iterator[Match]:
         """Every match, by time and id."""
         with self._told():
+            rows = self._db.execute(_READ + "ORDER BY time, id")
             players = self._players()
-            for row in self._db.execute(_READ + "ORDER BY time, id"):
-                yield _match(row, players)
+        while True:
+            with self._told():
+                row = rows.fetchone()
+                if row is None:
+                    return
+                match = _match(row, players)
+            yield match
 
     def find(self, ids: Sequence[str]) -> dict[str, Match]:
         """Those of the matches `ids` that are here, by id."""
@@ -243,7 +254,7 @@ class Ledger:
             }
             outcomes = {text: _outcomes(text) for text in {row[2] for row in counted}}
             return [
-                Tally(*setups[setup], *seated[lineup], outcomes[text], matches)
+                Tally._make((*setups[setup], *seated[lineup], outcomes[text], matches))
                 for setup, lineup, text, matches in counted
             ]
 
