@@ -9,9 +9,9 @@ from sparring.league.ratings import ELO, chances
 
 def match(number, first="ann", second="ben", outcome=1.0, **more):
     """A match of two; a number is also its time."""
-    seats = (
-        Seat(name=first, kind="network", team=0, outcome=outcome),
-        Seat(name=second, kind="built-in", team=1, outcome=-outcome),
+    seats = tuple(
+        Seat(name=name, kind="built-in" if name == "ben" else "network", team=team, outcome=outcome * (1 - 2 * team))
+        for team, name in enumerate((first, second))
     )
     about = {"id": f"m{number}", "game": "hex", "time": 1.0, "machine": "here", "settings": {"size": 5}}
     if isinstance(number, int):

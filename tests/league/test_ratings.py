@@ -186,7 +186,9 @@ def test_players_of_one_name_are_told_apart():
     players = [Identity(name="run", checkpoint="aa" * 32), Identity(name="run", checkpoint="bb" * 32),
                Identity(name="path"), Identity(name="net", style="simulations=8")]  # fmt: skip
     assert labels(players) == ["run@aaaaaaaa", "run@bbbbbbbb", "path", "net (simulations=8)"]
-    assert find_player(players, "run@bb") == 1
+    assert labels([Identity(name="a", kind="code"), Identity(name="a", kind="server")]) == ["a (code)", "a (server)"]
+    assert find_player(players, "run@bbbbbbbb") == 1
+    assert find_player(players, "net") == 3
     assert find_player(players, "path") == 2
     with pytest.raises(InputError, match="'run' is several players"):
         find_player(players, "run")

@@ -163,10 +163,10 @@ class Ledger:
     Args:
         path: the file.
         create: whether to make the file if it is not there.
-        patience: seconds to wait for other writers.
+        patience: seconds to wait for other writers; by default a minute.
     """
 
-    def __init__(self, path: Path | str, *, create: bool = False, patience: float = _PATIENCE) -> None:
+    def __init__(self, path: Path | str, *, create: bool = False, patience: float | None = None) -> None:
         self.path = Path(path)
         if create and not self.path.exists():
             _create(self.path)
@@ -174,7 +174,9 @@ class Ledger:
             raise InputError(f"{self.path}: {'not a file' if self.path.exists() else 'no such ledger'}")
         self._numbers: dict[tuple[str, ...], int] = {}
         with self._told():
-            self._db = sqlite3.connect(self.path, timeout=patience, isolation_level=None)
+            self._db = sqlite3.connect(
+                self.path, timeout=_PATIENCE if patience is None else patience, isolation_level=None
+            )
             try:
                 self._check_format()
                 self._db.execute("PRAGMA synchronous = NORMAL")

@@ -129,32 +129,32 @@ def rate(counts: PairCounts, *, anchor: int | None = None) -> Ratings:
 
 
 def find_player(players: Sequence[Identity], text: str) -> int:
-    """The number of the one player that `text` names: a name, or `NAME@` and the beginning of the checkpoint's hash."""
-    name, _, checkpoint = text.rpartition("@")
-    found = [at for at, player in enumerate(players) if player.name == text]
-    found = found or [
-        at for at, one in enumerate(players) if one.name == name and one.checkpoint.startswith(checkpoint)
-    ]
+    """The number of the one player that `text` names, as tables call it or by a name that only one has."""
+    called = labels(players)
+    found = [at for at, label in enumerate(called) if label == text]
+    found = found or [at for at, player in enumerate(players) if player.name == text]
     if len(found) != 1:
-        known = ", ".join(labels(players))
-        raise InputError(
-            f"{text!r} is {'no player' if not found else 'several players'} of the ledger; it has: {known}"
-        )
+        kind = "several players" if found else "no player"
+        raise InputError(f"{text!r} is {kind} of the ledger; it has: {', '.join(called)}")
     return found[0]
 
 
 def labels(players: Sequence[Identity]) -> list[str]:
-    """What each player is called in a table: its name, and what tells it from others of the same name."""
-    found = []
+    """What tables call each player: its name, and what tells it from others of that name."""
+    by_name: dict[str, list[Identity]] = {}
     for player in players:
-        same = [other for other in players if other.name == player.name and other != player]
+        by_name.setdefault(player.name, []).append(player)
+
+    def label(player: Identity) -> str:
+        same = by_name[player.name]
         text = player.name
-        if any(other.checkpoint != player.checkpoint for other in same):
+        if len({other.checkpoint for other in same}) > 1:
             text += f"@{player.checkpoint[:8]}"
         if player.style:
             text += f" ({player.style})"
-        found.append(text)
-    return found
+        return text if len({other.kind for other in same}) == 1 else f"{text} ({player.kind})"
+
+    return [label(player) for player in players]
 
 
 def default_anchor(pairs: PairCounts) -> int:
