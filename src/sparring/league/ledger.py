@@ -52,6 +52,7 @@ CREATE TABLE matches (
     outcomes TEXT NOT NULL, length INTEGER NOT NULL, seed INTEGER NOT NULL, record TEXT NOT NULL, time REAL NOT NULL,
     machine TEXT NOT NULL
 ) STRICT;
+CREATE INDEX results ON matches (setup, lineup, outcomes);
 """
 
 _ADD = (

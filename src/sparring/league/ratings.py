@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import InputError, optional
+from sparring.core import InputError, RunError, optional
 from sparring.league.counts import PairCounts, merged
 from sparring.league.ledger import Identity
 
@@ -33,6 +33,8 @@ ELO = 400 / np.log(10)
 """Elo points of one unit of log-odds."""
 PRIOR = 1000.0
 """Standard deviation of the prior, in Elo points."""
+_CLOSE = 1e-6
+"""In units of log-likelihood; an interval of 95% ends where it has fallen by 1.92."""
 Z = 1.959963984540054
 """Standard deviations of a 95% interval to either side."""
 
@@ -111,9 +113,12 @@ def rate(counts: PairCounts, *, anchor: int | None = None) -> Ratings:
         method="trust-exact",
         options={"gtol": 1e-7, "maxiter": 1000},
     )
-    theta = found.x
     n = len(pairs.players)
-    inverse = cho_solve(cho_factor(likelihood.hessian(theta)), np.eye(len(theta)))
+    inverse = cho_solve(cho_factor(likelihood.hessian(found.x)), np.eye(len(found.x)))
+    slope = likelihood.gradient(found.x)
+    if slope @ inverse @ slope > _CLOSE:  # how much more likely a step of Newton's method would still make it
+        raise RunError(f"no most likely ratings were found ({found.message}); please report these matches")
+    theta = found.x - inverse @ slope
     anchor = default_anchor(pairs) if anchor is None else anchor
     spread = Z * ELO * float(np.sqrt(inverse[n, n]))
     advantage = ELO * float(theta[n])
