@@ -131,6 +131,7 @@ def test_bad_input_is_one_line(refused, tmp_path, ledger):
     refused(["league", "show", ledger, "--anchor", "bob"], "'bob' is no player", "ann, ben, cid")
     refused(["league", "export", ledger, "out.xlsx"], ".csv, .jsonl, .parquet, .arrow")
     refused(["league", "import", "new.ledger", "none.csv"], "cannot read none.csv")
+    assert not (tmp_path / "new.ledger").exists()
     game = ["evaluate", "path", "random", "--game", "hex", "--size", "4", "--matches", "2"]
     refused([*game, "--ledger", "text.ledger"], "text.ledger: not a ledger")
 

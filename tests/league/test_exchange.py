@@ -27,8 +27,8 @@ def test_what_is_exported_is_imported_once(ledger, tmp_path, ending):
     file = tmp_path / f"out.{ending}"
     assert export_matches(ledger, file) == 3
     with Ledger(tmp_path / "b.ledger", create=True) as other:
-        assert import_matches(other, file) == Imported(added=3, known=0)
-        assert import_matches(other, file) == Imported(added=0, known=3)
+        assert import_matches(other.path, file) == Imported(added=3, known=0)
+        assert import_matches(other.path, file) == Imported(added=0, known=3)
         assert list(other.matches()) == MATCHES
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
@@ -37,7 +37,7 @@ def test_what_is_exported_is_imported_once(ledger, tmp_path, ending):
 def test_an_empty_ledger_can_be_exported(tmp_path, ending):
     with Ledger(tmp_path / "a.ledger", create=True) as ledger:
         assert export_matches(ledger, tmp_path / f"out.{ending}") == 0
-        assert import_matches(ledger, tmp_path / f"out.{ending}") == Imported(0, 0)
+        assert import_matches(ledger.path, tmp_path / f"out.{ending}") == Imported(0, 0)
 
 
 def test_other_programs_read_what_is_exported(ledger, tmp_path):
@@ -52,7 +52,7 @@ def test_a_short_table_will_do(tmp_path):
     file = tmp_path / "in.csv"
     file.write_text("id,game,name_0,team_0,outcome_0,name_1,team_1,outcome_1\n1,chess,ann,0,1,ben,1,-1\n")
     with Ledger(tmp_path / "a.ledger", create=True) as ledger:
-        assert import_matches(ledger, file).added == 1
+        assert import_matches(ledger.path, file).added == 1
         (kept,) = ledger.matches()
     assert (kept.game, [seat.name for seat in kept.seats], kept.settings) == ("chess", ["ann", "ben"], {})
 
@@ -82,7 +82,7 @@ def test_a_bad_row_is_named_and_nothing_is_added(tmp_path, text, words):
     file.write_text(text)
     with Ledger(tmp_path / "a.ledger", create=True) as ledger:
         with pytest.raises(InputError, match=words):
-            import_matches(ledger, file)
+            import_matches(ledger.path, file)
         assert len(ledger) == 0
 
 
@@ -101,14 +101,14 @@ def test_a_bad_row_is_named_and_nothing_is_added(tmp_path, text, words):
 def test_a_file_that_is_none_is_said(tmp_path, name, content, words):
     (tmp_path / name).write_bytes(content)
     with Ledger(tmp_path / "a.ledger", create=True) as ledger, pytest.raises(InputError, match=words):
-        import_matches(ledger, tmp_path / name)
+        import_matches(ledger.path, tmp_path / name)
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path):
     with Ledger(tmp_path / "a.ledger", create=True) as ledger:
         for name in ("in.csv", "in.jsonl", "in.parquet", "in.arrow"):
             with pytest.raises(InputError, match="cannot read"):
-                import_matches(ledger, tmp_path / name)
+                import_matches(ledger.path, tmp_path / name)
 
 
 def test_a_match_that_is_there_with_other_values_is_refused(ledger, tmp_path):
@@ -118,5 +118,5 @@ def test_a_match_that_is_there_with_other_values_is_refused(ledger, tmp_path):
     first["seats"][0]["outcome"], first["seats"][1]["outcome"] = -1.0, 1.0
     file.write_text("".join(json.dumps(line) + "\n" for line in [{**rest[0], "id": "new"}, first]))
     with pytest.raises(InputError, match=r"row 2: match 'm1' is in .*a.ledger with other values"):
-        import_matches(ledger, file)
+        import_matches(ledger.path, file)
     assert len(ledger) == 3

@@ -55,10 +55,8 @@ def import_file(ledger: LedgerFile, file: MatchFile) -> None:
     Every row is checked before the first is added. A match whose id is there already is not added again.
     """
     from sparring.league.exchange import import_matches
-    from sparring.league.ledger import Ledger
 
-    with Ledger(ledger, create=True) as opened:
-        added, known = import_matches(opened, file)
+    added, known = import_matches(ledger, file)
     say(f"{ledger}: {added:,} matches added, {known:,} were there")
 
 

@@ -8,7 +8,7 @@ import csv
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,21 +46,25 @@ class Imported(NamedTuple):
     """Matches that were there already."""
 
 
-def import_matches(ledger: Ledger, path: Path) -> Imported:
-    """Adds the matches of a file; raises `InputError` naming the first row that is none, and then adds nothing.
+def import_matches(ledger: Path, path: Path) -> Imported:
+    """Adds the matches of a file to a ledger, which is made if it is not there.
 
-    A match whose id is there already must be the same.
+    Raises `InputError` naming the first row that is no match, or that has an id which the ledger has with other
+    values, and then changes nothing.
     """
-    seen: set[str] = set()
-    for chunk in _chunks(_matches(path)):
-        found = ledger.find([match.id for _, match in chunk])
-        for row, match in chunk:
-            if match.id in seen:
-                raise InputError(f"{path}, row {row}: match {match.id!r} comes twice")
-            seen.add(match.id)
-            if match.id in found and found[match.id] != match:
-                raise InputError(f"{path}, row {row}: match {match.id!r} is in {ledger.path} with other values")
-    added = sum(ledger.add(match for _, match in chunk) for chunk in _chunks(_matches(path)))
+    with ExitStack() as stack:
+        there = stack.enter_context(Ledger(ledger)) if ledger.exists() else None
+        seen: set[str] = set()
+        for chunk in _chunks(_matches(path)):
+            found = {} if there is None else there.find([match.id for _, match in chunk])
+            for row, match in chunk:
+                if match.id in seen:
+                    raise InputError(f"{path}, row {row}: match {match.id!r} comes twice")
+                seen.add(match.id)
+                if match.id in found and found[match.id] != match:
+                    raise InputError(f"{path}, row {row}: match {match.id!r} is in {ledger} with other values")
+    with Ledger(ledger, create=True) as made:
+        added = sum(made.add(match for _, match in chunk) for chunk in _chunks(_matches(path)))
     return Imported(added, len(seen) - added)
 
 
