@@ -26,7 +26,7 @@ def test_where_nothing_is_hidden_warnings_are_rare():
     for seed in range(60):
         played = simulate(np.array([0.0, 80.0, -120.0, 200.0]), 60, advantage=50.0, draw=0.4, seed=seed)
         warned += bool(holes(subsets(played, rate(played), "seat")))
-    assert warned <= 8
+    assert warned <= 3
 
 
 def test_a_player_who_is_only_good_in_the_first_seat_is_found():
@@ -104,7 +104,7 @@ def test_a_ladder_does_not_go_round():
 
 
 def test_half_of_each():
-    """Log-odds of a potential (1, 0, -1) and of a circle of the same energy, known in closed form."""
+    """A potential (1, 0, -1) and a circle of the same energy; weights of pairs move the shares, not to either end."""
     ladder = {(0, 1): 1.0, (1, 2): 1.0, (0, 2): 2.0}
     circle = {(0, 1): np.sqrt(2), (1, 2): np.sqrt(2), (0, 2): -np.sqrt(2)}
     odds = np.exp([ladder[pair] + circle[pair] for pair in ladder])

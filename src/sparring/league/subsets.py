@@ -22,7 +22,7 @@ Axis = Literal["seat", "team_set", "opening", "opponent", "settings"]
 AXES: tuple[Axis, ...] = get_args(Axis)
 
 _CHANCE = 0.05
-"""How likely one warning or more is, where no rating hides anything."""
+"""How likely one warning or more is at most, where no rating hides anything."""
 _FARTHEST = 20.0
 """How far from all matches' rating a subset's may lie, in log-odds: about 3,500 Elo points."""
 _HALVINGS = 40
@@ -96,7 +96,7 @@ def subsets(counts: PairCounts, ratings: Ratings, axis: Axis) -> list[Subset]:
 def holes(found: list[Subset]) -> list[Subset]:
     """Those clearly off their player's rating, the clearest first.
 
-    Their intervals leave it out even when made so wide that in 95 of 100 reports without any hole none does.
+    Their intervals leave it out even when made so wide that in at least 95 of 100 reports without any hole none does.
     """
     limit = float(ndtri(1 - _CHANCE / 2 / max(1, len(found)))) ** 2
     return sorted((one for one in found if one.deviance > limit), key=lambda one: -one.deviance)
