@@ -140,7 +140,7 @@ def follow(page, monkeypatch, folder, *, skip=()):
         assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/evaluate.md", "docs/play.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/evaluate.md", "docs/league.md", "docs/play.md"])
 def test_a_page_can_be_followed_in_order(name, tmp_path, monkeypatch):
     follow(ROOT / name, monkeypatch, tmp_path, skip=("pokemon", "rocket"))
 
@@ -154,7 +154,7 @@ def test_a_slower_page_can_be_followed_in_order(name, tmp_path, monkeypatch):
     follow(ROOT / name, monkeypatch, tmp_path, skip=("mine.yaml",))
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/adapters.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/adapters.md", "docs/league.md"])
 def test_the_python_of_a_page_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}

@@ -102,6 +102,7 @@ def evaluate(
     parallel: int = 256,
     style: "Style | None" = None,
     seed: int = 0,
+    ledger: str | Path | None = None,
 ) -> "Score":
     """The score of `first` against `second`, seats changing from match to match, as `sparring evaluate` gives it.
 
@@ -114,13 +115,15 @@ def evaluate(
         parallel: matches played at the same time.
         style: how networks play: temperature, look-ahead, device.
         seed: of everything random.
+        ledger: a file that every match is kept in too, made if it is not there; see docs/league.md.
     """
     from sparring.league import Seating
     from sparring.league.evaluation import evaluate_entrants, rating_matches
 
     seating = Seating.of(first, second, game=game, settings=settings, rating=True)
     matches = matches or rating_matches(seating.game)
-    return evaluate_entrants(seating, matches=matches, parallel=parallel, seed=seed, style=style)
+    kept = None if ledger is None else Path(ledger)
+    return evaluate_entrants(seating, matches=matches, parallel=parallel, seed=seed, style=style, ledger=kept)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,12 +10,15 @@ import yaml
 
 from sparring.cli import app
 from sparring.core import RandomPlayer
+from sparring.league.exchange import export_matches
+from sparring.league.ledger import Ledger
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.rollout import Collector, everyone
 from sparring.rollout.store import EpisodeStore
 from sparring.training.config import load_config
 from sparring.training.run import RunFolder
 from tests import hex as small
+from tests.league.support import match
 from tests.torture.forks import command, in_child
 
 FACTORY = {"factory": "trap:build"}
@@ -40,6 +43,9 @@ COMMANDS = {
     "replays download": [["store", "--output", "out"]],
     "replays parse": [["metrics.jsonl", "--output", "out"]],
     "replays generate": [["gen1ou", "battles.jsonl", "--model", "."]],
+    "league show": [["trap.ledger"], ["."]],
+    "league import": [["new.ledger", "trap.jsonl"]],
+    "league export": [["trap.ledger", "out.csv"]],
 }
 READS_NO_DATA = {"games", "version", "settings", "keys", "setup", "showdown", "doctor"}
 """Commands that are given no run folder, checkpoint or store."""
@@ -84,6 +90,9 @@ def hostile(tmp_path, monkeypatch):
     collector = Collector(small.arena(4), {"trap:build": RandomPlayer(0)}, everyone(0, 2), record=["trap:build"])
     with EpisodeStore(tmp_path / "store", small.spec(4), about={"models": ["trap:build"]}) as store:
         store.append(collector.collect(20))
+    with Ledger(tmp_path / "trap.ledger", create=True) as ledger:
+        ledger.add([match(1, first="trap:build", game="trap:build", record="trap:build")])
+        export_matches(ledger, tmp_path / "trap.jsonl")
     return tmp_path
 
 

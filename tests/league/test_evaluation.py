@@ -1,11 +1,16 @@
 """Evaluation: fair seats, honest intervals."""
 
+from dataclasses import replace
+
 import pytest
 
 import sparring
 from sparring.core import RandomPlayer, Score, wilson_interval
 from sparring.games.hex import HexArena
-from sparring.league import evaluate
+from sparring.league import Entrant, Seating, Style, evaluate
+from sparring.league.ledger import Identity, Ledger
+from sparring.league.rated import RatedMatches, identity
+from sparring.policy.checkpoint import load_checkpoint
 from tests import hex
 
 
@@ -44,6 +49,45 @@ def test_players_of_any_kind_are_evaluated_by_name_or_as_they_are():
     assert score.win_rate > 0.9
     again = sparring.evaluate("path", RandomPlayer(0), game="hex", settings={"size": 4}, matches=40)
     assert again == score
+
+
+def test_players_who_are_there_already_are_kept_in_a_ledger_by_their_class(tmp_path):
+    path = tmp_path / "hex.ledger"
+    score = sparring.evaluate("path", RandomPlayer(0), game="hex", settings={"size": 4}, matches=10, ledger=path)
+    with Ledger(path) as ledger:
+        kept = list(ledger.matches())
+    assert {(seat.name, seat.kind) for one in kept for seat in one.seats} == {
+        ("path", "built-in"),
+        ("RandomPlayer", "code"),
+    }
+    assert sum(seat.outcome == 1 for one in kept for seat in one.seats if seat.name == "path") == score.wins
+
+
+def test_matches_that_broke_off_are_not_kept(tmp_path):
+    class Breaking(HexArena):
+        def wait(self):
+            rows, results = super().wait()
+            return rows, replace(results, failed=results.match % 2 == 0)
+
+    seating = Seating.of("path", "random", game="hex", settings={"size": 3})
+    with Ledger(tmp_path / "hex.ledger", create=True) as ledger:
+        rated = RatedMatches(ledger, seating, Style(), parallel=4, seed=0)
+        arena = Breaking(hex.settings(3), matches=4, seed=0)
+        score = evaluate(RandomPlayer(0), RandomPlayer(1), arena, matches=12, record=rated.add)
+        assert score.failed > 0
+        assert len(ledger) == score.matches
+
+
+def test_who_an_entrant_is_depends_on_its_weights_and_on_how_it_plays():
+    plain, net = Entrant.parse("path"), Entrant.parse("hex-7x7")
+    looking = Style(simulations=8, temperature=0.5)
+    assert identity(plain, looking) == Identity(name="path", kind="built-in")
+    assert identity(net, looking).style == "simulations=8"
+    assert identity(net, Style(temperature=0, policy_threshold=0.02)).style == "temperature=0 policy-threshold=0.02"
+    assert identity(net, Style()) == Identity(
+        name="hex-7x7", checkpoint=load_checkpoint(net.folder).digest, kind="network"
+    )
+    assert identity(Entrant.parse("tcp://localhost:5/a"), Style()).kind == "server"
 
 
 def test_names_reach_the_records_an_arena_keeps_and_equal_ones_are_numbered():

@@ -37,6 +37,16 @@ def test_a_checkpoint_of_an_earlier_version_has_no_checksums_and_is_read(folder)
     assert load_checkpoint(folder).version == 3
 
 
+def test_a_digest_is_of_the_weights_alone(folder, tmp_path):
+    kept = load_checkpoint(folder)
+    other = tmp_path / "other"
+    save_checkpoint(other, Checkpoint(kept.spec, kept.network, kept.version + 1, kept.weights, {"win_rates": {}}))
+    assert load_checkpoint(other).digest == kept.digest
+    name, tensor = next(iter(kept.weights.items()))
+    changed = Checkpoint(kept.spec, kept.network, kept.version, {**kept.weights, name: tensor + 1}, kept.about)
+    assert changed.digest != kept.digest
+
+
 def test_weights_that_are_not_numbers_are_refused(tmp_path):
     weights = small.policy(3).state_dict()
     name = next(iter(weights))

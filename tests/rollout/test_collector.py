@@ -115,6 +115,22 @@ def test_play_settles_which_matches_count_before_they_start():
     np.testing.assert_array_equal(seated, [[0, 1], [1, 0]] * 25)
 
 
+def test_play_tells_of_matches_as_they_end_and_how_many_turns_they_took():
+    collector = Collector(hex.arena(size=3, matches=4), {"random": RandomPlayer(0)}, everyone(0, 2))
+    told = {}
+    _, outcome = collector.play(
+        12,
+        ended=lambda serials, turns, results: told.update(
+            zip(serials.tolist(), zip(turns.tolist(), results.outcome[:, 0].tolist(), strict=True), strict=True)
+        ),
+    )
+    assert sorted(told) == list(range(12))
+    for serial, (turns, first) in told.items():
+        assert first == outcome[serial, 0]
+        assert 5 <= turns <= 9
+        assert (turns % 2 == 1) == (first == 1)  # who moves last in Hex has won
+
+
 def test_an_illegal_action_is_refused():
     class Stubborn:
         def act(self, decisions):

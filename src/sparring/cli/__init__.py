@@ -5,7 +5,7 @@ A game may bring commands of its own: a module in the entry-point group `sparrin
 
 from importlib.metadata import entry_points
 
-from sparring.cli import bench, data, doctor, evaluate, games, play, presets, selfplay, serve, setup, train
+from sparring.cli import bench, data, doctor, evaluate, games, league, play, presets, selfplay, serve, setup, train
 from sparring.cli.app import app, main
 
 for _point in entry_points(group="sparring.commands"):
@@ -18,6 +18,7 @@ __all__ = [
     "doctor",
     "evaluate",
     "games",
+    "league",
     "main",
     "play",
     "presets",

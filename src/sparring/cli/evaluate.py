@@ -1,5 +1,6 @@
 """`sparring evaluate`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,6 +44,7 @@ def evaluate(
     threads: Threads = 0,
     key: Key = None,
     seed: Seed = 0,
+    ledger: Annotated[Path | None, typer.Option(help="Keep every match in this file too; see sparring league.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Play two players against each other and give the win rate with its 95% interval.
@@ -76,6 +78,7 @@ def evaluate(
             style=style,
             pulse=lambda ended: bar.update(ended, f"{ended:,} of {total:,} matches  {bar.per_second:.1f} matches/s"),
             say=bar.say,
+            ledger=ledger,
         )
     settings = dict(seating.spec.settings)
     if as_json:

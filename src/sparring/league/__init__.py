@@ -1,11 +1,31 @@
-"""Who plays whom and what came of it.
+"""Who plays whom, what came of it, how strong each is.
 
 `entrants` players by name; `seating` names to players and an arena; `evaluation` matches that are counted; `by_hand`
 a person against a player; `selfplay` matches that are kept; `serve` named players behind a policy server.
+
+`ledger` rated matches in a file; `rated` what goes into it; `exchange` to and from other files; `counts` who did what
+against whom; `ratings` the model; `subsets` ratings by seat, team set, opening; `intransitivity` what ratings cannot
+say; `team_ratings` mixed teams; `standings` all of it together.
 """
 
-from sparring.league.entrants import Entrant, Style
-from sparring.league.evaluation import evaluate
-from sparring.league.seating import Seating
+from typing import TYPE_CHECKING
+
+from sparring.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from sparring.league.entrants import Entrant, Style
+    from sparring.league.evaluation import evaluate
+    from sparring.league.seating import Seating
+else:
+    _ENTRANTS = "sparring.league.entrants"
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "Entrant": _ENTRANTS,
+            "Style": _ENTRANTS,
+            "evaluate": "sparring.league.evaluation",
+            "Seating": "sparring.league.seating",
+        },
+    )
 
 __all__ = ["Entrant", "Seating", "Style", "evaluate"]

@@ -1,12 +1,16 @@
 """Evaluation: matches between two players who take turns in the seats."""
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Arena, Game, Player, Rated, Results, Score
 from sparring.league.entrants import Style
+from sparring.league.ledger import Ledger
+from sparring.league.rated import RatedMatches
 from sparring.league.seating import Seating
 from sparring.rollout import Collector, taking_turns
 
@@ -22,18 +26,20 @@ def evaluate(
     matches: int,
     names: tuple[str, str] = ("first", "second"),
     pulse: Callable[[int], None] = lambda ended: None,
+    record: Callable[[NDArray[np.int64], NDArray[np.int32], Results], None] = lambda serials, turns, results: None,
 ) -> Score:
     """Plays `matches` matches on a fresh `arena`, seats changing from match to match; `pulse`: see `Collector.play`.
 
-    `names` are for the records that an arena keeps.
+    `names` are for the records that an arena keeps. `record` gets matches as they end, as `ended` of `Collector.play`.
     """
     players = dict(zip(_distinct(names), (first, second), strict=True))
     lineup = taking_turns([0, 1], arena.spec.seats)
     collector = Collector(arena, players, lineup)
     points, minutes = np.zeros(2), 0.0
 
-    def count(serials: NDArray[np.int64], results: Results) -> None:
+    def count(serials: NDArray[np.int64], turns: NDArray[np.int32], results: Results) -> None:
         nonlocal minutes
+        record(serials, turns, results)
         if results.points is None or results.minutes is None:
             return
         for number, mine in enumerate(lineup(serials)):
@@ -64,11 +70,24 @@ def evaluate_entrants(
     style: Style | None = None,
     pulse: Callable[[int], None] = lambda ended: None,
     say: Callable[[str], None] = lambda text: None,
+    ledger: Path | None = None,
 ) -> Score:
-    """The score of the first of two entrants against the second, at most `parallel` matches at the same time."""
+    """The score of the first of two entrants against the second, at most `parallel` matches at the same time.
+
+    Every match is in the file `ledger`, which is made if need be, as soon as it has ended.
+    """
     names = (seating.entrants[0].name, seating.entrants[1].name)
-    with seating.seated(matches=min(parallel, matches), seed=seed, style=style, say=say) as ((first, second), arena):
-        return evaluate(first, second, arena, matches=matches, names=names, pulse=pulse)
+    parallel = min(parallel, matches)
+    with ExitStack() as stack:
+        book = None if ledger is None else stack.enter_context(Ledger(ledger, create=True))
+        (first, second), arena = stack.enter_context(seating.seated(matches=parallel, seed=seed, style=style, say=say))
+        if book is None:
+            return evaluate(first, second, arena, matches=matches, names=names, pulse=pulse)
+        rated = RatedMatches(book, seating, style or Style(), parallel=parallel, seed=seed)
+        score = evaluate(first, second, arena, matches=matches, names=names, pulse=pulse, record=rated.add)
+        if rated.known:
+            say(f"{ledger}: {rated.known:,} of these matches were there already; another seed plays others")
+        return score
 
 
 def rating_matches(game: Game) -> int:

@@ -4,6 +4,7 @@ Checksums of both files lie beside them; a checkpoint of an earlier version, whi
 game numbers named things, its vocabulary is part of the spec: weights made with another one are matched by name.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,11 @@ class Checkpoint:
     weights: Mapping[str, Tensor]
     about: Mapping[str, Any]
     """Free facts for people: decisions trained on, win rates."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the weights: what tells two players of one name apart."""
+        return hashlib.sha256(tensor_bytes(self.weights)).hexdigest()
 
     def policy(
         self, spec: GameSpec, factory: Factory | None = None, *, say: Callable[[str], None] = print

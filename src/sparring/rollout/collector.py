@@ -121,24 +121,24 @@ class Collector:
         matches: int,
         *,
         pulse: Callable[[int], None] = lambda ended: None,
-        ended: Callable[[NDArray[np.int64], Results], None] = lambda serials, results: None,
+        ended: Callable[[NDArray[np.int64], NDArray[np.int32], Results], None] = lambda serials, turns, results: None,
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Plays matches number 0 to `matches` - 1 to their ends, on a fresh collector.
 
         Which matches count is settled before the first move, so that short ones are not favoured. `pulse` is called
         before every wait with the number of matches that have ended; what it raises breaks off. `ended` gets the
-        numbers and results of matches that count. Returns
+        numbers, turns and results of matches that count. Returns
         `(seated: int32[matches, seats], outcome: float32[matches, seats])`; a failed match has NaN outcomes.
         """
         outcome = np.full((matches, self._arena.spec.seats), np.nan, np.float32)
         pending = matches
         while pending > 0:
             pulse(matches - pending)
-            decisions, serials, results = self._wait()
+            decisions, serials, turns, results = self._wait()
             counted = serials < matches
             outcome[serials[counted]] = np.where(results.failed[counted, None], np.nan, results.outcome[counted])
             if counted.any():
-                ended(serials[counted], results.take(np.flatnonzero(counted)))
+                ended(serials[counted], turns[counted], results.take(np.flatnonzero(counted)))
             pending -= int(counted.sum())
             if pending > 0:  # nobody is asked about the matches that follow
                 self._answer(decisions)
@@ -146,7 +146,7 @@ class Collector:
 
     def advance(self) -> tuple[NDArray[np.int64], Results]:
         """One wait, one answer from each player concerned, one act; returns ended matches with their serials."""
-        decisions, serials, results = self._wait()
+        decisions, serials, _, results = self._wait()
         self._answer(decisions)
         return serials, results
 
@@ -167,16 +167,16 @@ class Collector:
         self._seated = self._lineup(self._serial)
         self._name_seats(np.arange(self._arena.matches))
 
-    def _wait(self) -> tuple[Decisions, NDArray[np.int64], Results]:
-        """The rows that must be answered now, and the matches that ended, with their serials."""
+    def _wait(self) -> tuple[Decisions, NDArray[np.int64], NDArray[np.int32], Results]:
+        """The rows that must be answered now, and the matches that ended, with their serials and turns."""
         stages = self.counters.stages
         with stages.time("arena"):
             decisions, results = self._arena.wait()
-        serials = self._serial[results.match]
+        serials, turns = self._serial[results.match], self._turn[results.match]
         if len(results):
             with stages.time("record"):
                 self._end_matches(results)
-        return decisions, serials, results
+        return decisions, serials, turns, results
 
     def _answer(self, decisions: Decisions) -> None:
         """Asks each player once for all its rows, and plays the answers."""
