@@ -7,10 +7,11 @@ in one stay of a Pokémon that a Choice item would have held to the first.
 Rows are those of a tracker of player 1: 0 to 5 that player's team, 6 to 11 the other's.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from math import log
+from typing import NamedTuple, Protocol
 
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.belief.facts import (
@@ -22,8 +23,10 @@ from sparring.games.pokemon.belief.facts import (
     NotShown,
     OneOf,
     Repeated,
+    Weighed,
 )
 from sparring.games.pokemon.belief.rules import showing
+from sparring.games.pokemon.belief.sets import PokemonSet
 from sparring.games.pokemon.columns import ACTIVES, LEVEL_SCALE, MOVES, POKEMON, SLOTS, TEAM
 from sparring.games.pokemon.dex import CATEGORIES, MOVE_FLAGS
 from sparring.games.pokemon.formats import Format
@@ -40,8 +43,6 @@ from sparring.games.pokemon.tracking.layout import (
 from sparring.games.pokemon.tracking.sources import tags
 from sparring.games.pokemon.tracking.tables import parse_condition
 
-HABIT = 0.5
-"""How often people use the same move twice running though nothing makes them."""
 _STATUS = CATEGORIES.index("Status")
 _CONTACT = MOVE_FLAGS.index("contact")
 _PLACES = {f"p{side + 1}{letter}": SLOTS * side + slot for side in range(2) for slot, letter in enumerate("ab")}
@@ -84,10 +85,12 @@ class _Notes:
     abilities: set[int] = field(default_factory=set)
     """Abilities likewise."""
     facts: dict[Fact, None] = field(default_factory=dict)
+    weighed: dict[PokemonSet, float] = field(default_factory=dict)
+    """Logarithms of likelihoods that damage and move order gave."""
     repeats: int = 0
 
     def copy(self) -> "_Notes":
-        return _Notes(dict(self.items), set(self.abilities), dict(self.facts), self.repeats)
+        return _Notes(dict(self.items), set(self.abilities), dict(self.facts), dict(self.weighed), self.repeats)
 
 
 @dataclass(slots=True)
@@ -110,28 +113,47 @@ class _Stay:
 
 
 @dataclass(slots=True)
-class _Attack:
+class Attack:
     """A move that is being made."""
 
     place: int
+    """Of its user."""
     row: int
     move: int
+    plain: bool = True
+    """No critical hit and no item that is used up changes what it does."""
     hit: set[int] = field(default_factory=set)
     """Rows that lost HP."""
+
+
+class Listener(Protocol):
+    """Is told of moves as they are made, before the tracker has read their lines."""
+
+    def moved(self, place: int, row: int, move: int) -> None:
+        """A Pokémon makes the move that was chosen for it."""
+        ...
+
+    def hit(self, attack: Attack, place: int, row: int, after: float) -> None:
+        """A move takes HP from the Pokémon at `place`, which has the fraction `after` left."""
+        ...
+
+    def turn(self) -> None:
+        """A turn begins."""
+        ...
 
 
 class Watcher:
     """Follows one battle; `facts` says what is known of a Pokémon at any time."""
 
-    def __init__(self, format: Format, *, habit: float = HABIT) -> None:
+    def __init__(self, format: Format, listener: Listener | None = None) -> None:
         self.tracker = Tracker(format.tables, "p1", showdown=format.showdown)
-        self.habit = habit
+        self._listener = listener
         self._rules = showing(format.tables, format.showdown)
         self._generation = self.tracker.tables.dex.generation
         self._notes = [_Notes() for _ in range(POKEMON)]
         self._stays: list[_Stay | None] = [None] * ACTIVES
         self._forme = [0] * POKEMON
-        self._attack: _Attack | None = None
+        self._attack: Attack | None = None
 
     def read(self, lines: Iterable[list[str]]) -> None:
         """Reads lines that are split at `|`."""
@@ -179,8 +201,16 @@ class Watcher:
         if notes.abilities:
             facts.append(NotShown(abilities=frozenset(notes.abilities)))
         if notes.repeats:
-            facts.append(Repeated(self._rules.choice, self._rules.gorilla, notes.repeats, self.habit))
+            facts.append(Repeated(self._rules.choice, self._rules.gorilla, notes.repeats))
+        if notes.weighed:
+            facts.append(Weighed(notes.weighed))
         return facts
+
+    def weigh(self, row: int, likelihoods: Mapping[PokemonSet, float]) -> None:
+        """Notes how likely each set made something that was seen of a Pokémon."""
+        weighed = self._notes[row].weighed
+        for one, likelihood in likelihoods.items():
+            weighed[one] = weighed.get(one, 0.0) + log(likelihood)
 
     # What is there now.
 
@@ -313,10 +343,12 @@ class Watcher:
         if stay is None:
             return
         move = self.tracker.tables.move(parts[3])
-        self._attack = _Attack(place, stay.row, move)
+        self._attack = Attack(place, stay.row, move)
         source = tags(parts, 4)[0]
         if source or parts[3] == "Struggle" or move in self.tracker.tables.borrowed:
             return
+        if self._listener is not None:
+            self._listener.moved(place, stay.row, move)
         if self.tracker.tables.dex.move_category[move] == _STATUS:
             self._no_item(stay.row, self._rules.vest)
         free = not self._active(place, c.ACTIVE_ENCORE) and not self._active(place, c.ACTIVE_DYNAMAXED)
@@ -345,6 +377,8 @@ class Watcher:
         if attack is None or attack.row == row or _PLACES[parts[2][:3]] == attack.place:
             return
         dex = self.tracker.tables.dex
+        if self._listener is not None and row not in attack.hit:
+            self._listener.hit(attack, _PLACES[parts[2][:3]], row, parse_condition(parts[3])[0])
         attack.hit.add(row)
         if self._pokemon(row, c.POKEMON_HP) >= 1.0 and parse_condition(parts[3])[0] == 0.0:
             self._no_item(row, rules.sash)
@@ -389,6 +423,11 @@ class Watcher:
                 stay.healthy = not self.tracker.ids[POKEMON_IDS_START[stay.row] + c.POKEMON_ID_STATUS]
                 stay.healed = False
 
+    def before_special(self, parts: list[str]) -> None:
+        """A critical hit, or an item that is used up for it: the move does not do what it usually does."""
+        if self._attack is not None:
+            self._attack.plain = False
+
     def before_heal(self, parts: list[str]) -> None:
         """HP come back."""
         stay = self._here(parts[2])
@@ -426,6 +465,8 @@ class Watcher:
     def before_turn(self, parts: list[str]) -> None:
         """A new turn."""
         self._settle()
+        if self._listener is not None:
+            self._listener.turn()
         for stay in self._stays:
             if stay is not None:
                 stay.turns += 1
@@ -437,6 +478,8 @@ _BEFORE = {
     "move": Watcher.before_move,
     "cant": Watcher.before_other,
     "-damage": Watcher.before_damage,
+    "-crit": Watcher.before_special,
+    "-enditem": Watcher.before_special,
     "-heal": Watcher.before_heal,
     "": Watcher.before_mark,
     "upkeep": Watcher.before_upkeep,

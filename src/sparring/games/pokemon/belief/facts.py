@@ -1,13 +1,13 @@
 """What is known of a Pokémon, as how likely each candidate set makes it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.games.pokemon.belief.sets import Candidates
+from sparring.games.pokemon.belief.sets import Candidates, PokemonSet
 
 NEVER = 1e-4
 """How likely something is that the rules forbid: logs mislead at times (illusions that never end)."""
@@ -101,30 +101,29 @@ class OneOf:
 class Repeated:
     """It used the move of the turn before again, `times` over, though nothing that shows made it.
 
-    Who holds one of `items` must; others do with the chance `habit`.
+    Who holds one of `items` must. Others do so now and then, some players more than others: the first time surprises
+    more than the next.
     """
 
     items: frozenset[int]
     abilities: frozenset[int]
     times: int
-    habit: float
 
     def likelihood(self, candidates: Candidates) -> NDArray[np.float64]:
-        """One for those who must."""
+        """One for those who must; for others as a Beta(1, 2) over habits has it."""
         bound = _among(candidates.item, self.items) | _among(candidates.ability, self.abilities)
-        return np.where(bound, 1.0, max(NEVER, self.habit**self.times))
+        return np.where(bound, 1.0, 2.0 / ((self.times + 1) * (self.times + 2)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighed:
-    """A likelihood that was worked out from damage or move order, by set."""
+    """What damage and move order say, worked out set by set."""
 
-    by_set: dict[object, float]
-    average: float
+    logs: Mapping[PokemonSet, float]
 
     def likelihood(self, candidates: Candidates) -> NDArray[np.float64]:
-        """As it was worked out; the average for sets it was not worked out for."""
-        return np.array([self.by_set.get(one, self.average) for one in candidates.sets])
+        """As it was worked out; 1, the mean, for sets it was not worked out for."""
+        return np.exp([self.logs.get(one, 0.0) for one in candidates.sets])
 
 
 def _among(values: NDArray[np.int64], wanted: Iterable[int]) -> NDArray[np.bool_]:

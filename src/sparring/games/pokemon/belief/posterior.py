@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.games.pokemon.belief.evidence import Known, Watcher
+from sparring.games.pokemon.belief.evidence import Known
 from sparring.games.pokemon.belief.facts import Fact
-from sparring.games.pokemon.belief.sets import Candidates, SetPool
+from sparring.games.pokemon.belief.sets import Candidates
 from sparring.games.pokemon.columns import MOVES
 
 LEAST = 0.02
@@ -92,25 +92,6 @@ def infer(candidates: Candidates, facts: Sequence[Fact], known: Known) -> Poster
     weights, rest = np.exp(logs - top), float(np.exp(other - top))
     total = float(weights.sum()) + rest
     return Posterior(known, candidates, weights / total, rest / total)
-
-
-class Beliefs:
-    """The posteriors of both teams of a battle, as far as its lines have been read."""
-
-    def __init__(self, watcher: Watcher, pool: SetPool) -> None:
-        self.watcher = watcher
-        self.pool = pool
-
-    def of(self, row: int) -> Posterior | None:
-        """Of the Pokémon in `row` (see `evidence`); None while nobody has shown there."""
-        known = self.watcher.known(row)
-        if not known.species:
-            return None
-        return infer(self.candidates(known), self.watcher.facts(row), known)
-
-    def candidates(self, known: Known) -> Candidates:
-        """Before any evidence."""
-        return self.pool.candidates(known.species, known.level, forme_shown=known.seen)
 
 
 def _sorted(shares: Mapping[int, float]) -> dict[int, float]:

@@ -31,6 +31,9 @@ _ABSORBING = {
 """Abilities that let no move of a type do damage."""
 _PINCH_BERRIES = "figyberry wikiberry magoberry aguavberry iapapaberry liechiberry petayaberry salacberry apicotberry"
 
+_OUT_OF_ORDER = "prankster galewings triage myceliummight stall quickdraw"
+"""Abilities that change when a Pokémon moves, whatever its speed."""
+
 
 class Showing:
     """The numbers of a generation's items and abilities that show themselves."""
@@ -69,6 +72,8 @@ class Showing:
         self.untouched = _numbers(dex.abilities, ("magicguard", "longreach"))
         self.unnerving = _numbers(dex.abilities, ("unnerve", "asonespectrier", "asoneglastrier"))
         self.mold_breaking = _numbers(dex.abilities, ("moldbreaker", "teravolt", "turboblaze"))
+        self.moves_out_of_order = _numbers(dex.moves, ("pursuit", "grassyglide"))
+        self.abilities_out_of_order = _numbers(dex.abilities, _OUT_OF_ORDER.split())
         self.regenerator = dex.abilities["regenerator"] if generation >= 5 else 0
         self.natural_cure = dex.abilities["naturalcure"]
         self.speed_boost = _numbers(dex.abilities, ("speedboost",)) if generation >= 3 else frozenset()
