@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from sparring.games.pokemon.belief.evidence import Attack, Known, Watcher
+from sparring.games.pokemon.belief.evidence import Watcher
+from sparring.games.pokemon.belief.notes import Attack, Known
 from sparring.games.pokemon.belief.posterior import Posterior, infer
 from sparring.games.pokemon.belief.rules import showing
 from sparring.games.pokemon.belief.sets import SetPool

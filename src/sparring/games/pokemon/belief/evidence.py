@@ -9,9 +9,7 @@ Rows are those of a tracker of player 1: 0 to 5 that player's team, 6 to 11 the 
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from math import log
-from typing import NamedTuple, Protocol
 
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.belief.facts import (
@@ -25,6 +23,7 @@ from sparring.games.pokemon.belief.facts import (
     Repeated,
     Weighed,
 )
+from sparring.games.pokemon.belief.notes import Attack, Known, Listener, Notes, Stay
 from sparring.games.pokemon.belief.rules import showing
 from sparring.games.pokemon.belief.sets import PokemonSet
 from sparring.games.pokemon.columns import ACTIVES, LEVEL_SCALE, MOVES, POKEMON, SLOTS, TEAM
@@ -61,87 +60,6 @@ _TERRAIN = {
 }
 
 
-class Known(NamedTuple):
-    """What has shown of a Pokémon, in the numbers of the dex."""
-
-    species: int
-    """As it first came in; before that, as the preview shows it."""
-    seen: bool
-    level: int
-    item: int
-    """0 for none; -1 while it has not shown."""
-    ability: int
-    """0 while it has not shown."""
-    moves: tuple[int, ...]
-    tera: int
-
-
-@dataclass(slots=True)
-class _Notes:
-    """What was noted of one Pokémon beside what the tracker keeps."""
-
-    items: dict[int, frozenset[int]] = field(default_factory=dict)
-    """Items that should have shown and did not, with the abilities under which they do not show."""
-    abilities: set[int] = field(default_factory=set)
-    """Abilities likewise."""
-    facts: dict[Fact, None] = field(default_factory=dict)
-    weighed: dict[PokemonSet, float] = field(default_factory=dict)
-    """Logarithms of likelihoods that damage and move order gave."""
-    repeats: int = 0
-
-    def copy(self) -> "_Notes":
-        return _Notes(dict(self.items), set(self.abilities), dict(self.facts), dict(self.weighed), self.repeats)
-
-
-@dataclass(slots=True)
-class _Stay:
-    """One stay of a Pokémon on the field."""
-
-    row: int
-    before: _Notes
-    """What was noted when it came in: an illusion may end."""
-    unhurt_by_hazards: bool
-    sets_weather: frozenset[int]
-    """Abilities that would have told of themselves on coming in."""
-    entering: bool = True
-    last_move: str = ""
-    turns: int = 0
-    below_full: bool = False
-    """As the end of the turn began."""
-    healthy: bool = False
-    healed: bool = False
-
-
-@dataclass(slots=True)
-class Attack:
-    """A move that is being made."""
-
-    place: int
-    """Of its user."""
-    row: int
-    move: int
-    plain: bool = True
-    """No critical hit and no item that is used up changes what it does."""
-    hit: set[int] = field(default_factory=set)
-    """Rows that lost HP."""
-
-
-class Listener(Protocol):
-    """Is told of moves as they are made, before the tracker has read their lines."""
-
-    def moved(self, place: int, row: int, move: int) -> None:
-        """A Pokémon makes the move that was chosen for it."""
-        ...
-
-    def hit(self, attack: Attack, place: int, row: int, after: float) -> None:
-        """A move takes HP from the Pokémon at `place`, which has the fraction `after` left."""
-        ...
-
-    def turn(self) -> None:
-        """A turn begins."""
-        ...
-
-
 class Watcher:
     """Follows one battle; `facts` says what is known of a Pokémon at any time."""
 
@@ -150,8 +68,8 @@ class Watcher:
         self._listener = listener
         self._rules = showing(format.tables, format.showdown)
         self._generation = self.tracker.tables.dex.generation
-        self._notes = [_Notes() for _ in range(POKEMON)]
-        self._stays: list[_Stay | None] = [None] * ACTIVES
+        self._notes = [Notes() for _ in range(POKEMON)]
+        self._stays: list[Stay | None] = [None] * ACTIVES
         self._forme = [0] * POKEMON
         self._attack: Attack | None = None
 
@@ -172,13 +90,13 @@ class Watcher:
         """What has shown of a Pokémon."""
         ids, floats, start = self.tracker.ids, self.tracker.floats, POKEMON_START[row]
         first = MOVE_IDS_START[row]
-        ability = self.tracker.first_abilities[row]
+        species = self._forme[row] or int(ids[POKEMON_IDS_START[row] + c.POKEMON_ID_SPECIES])
         return Known(
-            species=self._forme[row] or int(ids[POKEMON_IDS_START[row] + c.POKEMON_ID_SPECIES]),
+            species=species,
             seen=bool(floats[start + c.POKEMON_SEEN]),
             level=round(float(floats[start + c.POKEMON_LEVEL]) * LEVEL_SCALE),
             item=self.tracker.first_items[row],
-            ability=ability,
+            ability=self.tracker.first_abilities[row] or self.tracker.tables.only_ability[species],
             moves=tuple(move for move in ids[first : first + MOVES].tolist() if move),
             tera=int(ids[POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE]),
         )
@@ -217,7 +135,7 @@ class Watcher:
     def _row(self, place: int) -> int:
         return int(self.tracker.ids[PLACE_IDS_START[place] + c.ACTIVE_ID_POKEMON]) - 1
 
-    def _here(self, ident: str) -> _Stay | None:
+    def _here(self, ident: str) -> Stay | None:
         place = _PLACES.get(ident[:3])
         return None if place is None else self._stays[place]
 
@@ -294,7 +212,7 @@ class Watcher:
         terrains = {ability for ability, kind in rules.terrain.items() if not self._field(_TERRAIN[kind])}
         announced = (rules.announced - rules.terrain.keys()) | setters | terrains
         rocks = self._side(row, c.SIDE_STEALTH_ROCK)
-        self._stays[place] = _Stay(row, self._notes[row].copy(), rocks, frozenset(announced))
+        self._stays[place] = Stay(row, self._notes[row].copy(), rocks, frozenset(announced))
         if not self._forme[row]:
             self._forme[row] = int(self.tracker.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_SPECIES])
 
@@ -304,7 +222,7 @@ class Watcher:
         stay, row = self._stays[place], self._row(place)
         if stay is not None and row >= 0:
             self._notes[stay.row] = stay.before
-            self._stays[place] = _Stay(row, self._notes[row].copy(), False, frozenset(), entering=False)
+            self._stays[place] = Stay(row, self._notes[row].copy(), False, frozenset(), entering=False)
             self._forme[row] = self._forme[row] or int(self.tracker.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_SPECIES])
         self._attack = None
 
@@ -323,14 +241,14 @@ class Watcher:
             row = stay.row
             if self._row(place) != row:
                 continue
-            announced = stay.sets_weather
+            announced = stay.announced
             if not self._others(place):
                 announced -= {rules.intimidate}
             self._no_ability(row, announced)
             self._no_item(row, rules.balloon)
             if not self._field(c.FIELD_SUN) and not self._field(c.FIELD_ELECTRIC_TERRAIN):
                 self._no_item(row, rules.booster)
-            if stay.unhurt_by_hazards and self._item_counts(row) and rules.boots:
+            if stay.rocks and self._item_counts(row) and rules.boots:
                 self._note(row, OneOf(items=rules.boots, abilities=rules.magic_guard))
 
     # Moves.
@@ -369,7 +287,7 @@ class Watcher:
         source = tags(parts, 4)[0]
         if source:
             if source in ("Stealth Rock", "Spikes"):
-                stay.unhurt_by_hazards = False
+                stay.rocks = False
                 self._no_item(row, rules.boots)
             if source.removeprefix("move: ") in _SPARED_BY_MAGIC_GUARD:
                 self._no_ability(row, rules.magic_guard)

@@ -12,7 +12,7 @@ from sparring.games.pokemon.belief.sets import Candidates, PokemonSet
 NEVER = 1e-4
 """How likely something is that the rules forbid: logs mislead at times (illusions that never end)."""
 SELDOM = 1e-2
-"""How likely it is that an effect which should have shown did not: rules have exceptions that are not all known here."""
+"""How likely it is that what should have shown did not: rules have exceptions that are not all known here."""
 
 
 class Fact(Protocol):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.games.pokemon.belief.evidence import Known
-from sparring.games.pokemon.belief.facts import Fact
+from sparring.games.pokemon.belief.facts import Fact, HasAbility, HasItem, HasMove, HasTera
+from sparring.games.pokemon.belief.notes import Known
 from sparring.games.pokemon.belief.sets import Candidates
 from sparring.games.pokemon.columns import MOVES
 
@@ -32,6 +32,8 @@ class Posterior:
     """`float64[n]` by candidate."""
     other: float
     """That it is none of them; adds up to 1 with `weights`."""
+    parts: NDArray[np.float64]
+    """`float64[n]` adds up to 1: from whose parts a set that is none of them would be made."""
 
     def items(self) -> dict[int, float]:
         """By item number (0: none); what is missing to 1 is some other item."""
@@ -49,15 +51,15 @@ class Posterior:
         """By move number: that it is among its moves. They add up to about as many as it has."""
         found = dict.fromkeys(self.known.moves, 1.0)
         sure: dict[int, float] = {}
-        prior: dict[int, float] = {}
+        loose: dict[int, float] = {}
         for row, moves in enumerate(self.candidates.moves.tolist()):
             for move in moves:
                 if move and move not in found:
                     sure[move] = sure.get(move, 0.0) + float(self.weights[row])
-                    prior[move] = prior.get(move, 0.0) + float(self.candidates.prior[row])
-        room, total = (MOVES - len(found)) * (1.0 - _NEW_PART), sum(prior.values())
+                    loose[move] = loose.get(move, 0.0) + float(self.parts[row])
+        room, total = (MOVES - len(found)) * (1.0 - _NEW_PART), sum(loose.values())
         for move, share in sure.items():
-            found[move] = share + self.other * min(1.0, prior[move] * room / total)
+            found[move] = share + self.other * min(1.0, loose[move] * room / max(total, 1e-9))
         return _sorted(found)
 
     def speeds(self) -> dict[int, float]:
@@ -75,23 +77,32 @@ class Posterior:
             return {shown: 1.0}
         found: dict[int, float] = {}
         for row, value in enumerate(values.tolist()):
-            share = self.weights[row] + self.other * (1.0 - _NEW_PART) * self.candidates.prior[row]
+            share = self.weights[row] + self.other * (1.0 - _NEW_PART) * self.parts[row]
             found[value] = found.get(value, 0.0) + float(share)
         return _sorted(found)
 
 
 def infer(candidates: Candidates, facts: Sequence[Fact], known: Known) -> Posterior:
     """The posterior of a Pokémon."""
-    logs = np.log(candidates.prior * (1.0 - candidates.other) + 1e-300)
+    start = np.log(candidates.prior)
+    shown, indirect = np.zeros(len(candidates)), np.zeros(len(candidates))
     other = float(np.log(candidates.other))
     for fact in facts:
         likelihood = fact.likelihood(candidates)
-        logs += np.log(likelihood)
+        log = shown if isinstance(fact, HasMove | HasItem | HasAbility | HasTera) else indirect
+        log += np.log(likelihood)
         other += float(np.log(max(LEAST, float(candidates.prior @ likelihood))))
-    top = max(float(logs.max()) if len(logs) else other, other)
-    weights, rest = np.exp(logs - top), float(np.exp(other - top))
-    total = float(weights.sum()) + rest
-    return Posterior(known, candidates, weights / total, rest / total)
+    logs = start + shown + indirect + np.log1p(-candidates.other) if len(candidates) else start
+    weights = _normal(np.append(logs, other))
+    return Posterior(known, candidates, weights[:-1], float(weights[-1]), _normal(start + indirect))
+
+
+def _normal(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities from logarithms of weights."""
+    if not len(logs):
+        return logs
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())
 
 
 def _sorted(shares: Mapping[int, float]) -> dict[int, float]:

@@ -43,7 +43,8 @@ class Showing:
         self.dex: Dex = dex
         generation = dex.generation
         self.announced = _numbers(
-            dex.abilities, (name for since, names in _ANNOUNCED.items() if generation >= since for name in names.split())
+            dex.abilities,
+            (name for since, names in _ANNOUNCED.items() if generation >= since for name in names.split()),
         )
         """Told on coming in, whatever the field; Intimidate only if there is a foe."""
         self.intimidate = dex.abilities["intimidate"]

@@ -1,13 +1,13 @@
 """Sets that a Pokémon may have, as arrays, with how likely each is before the battle.
 
 A `SetPool` holds the candidates of every species of a format. Beside the candidates there is always the chance of
-something else, `Candidates.other`: nought if the pool is all there is, else the share of sets that a sample of that
-size is expected to have missed (Good and Turing: the share of those seen once).
+something else, `Candidates.other`: next to nothing if the pool is all there is; of a sample, the share of sets that it
+is expected to have missed (Good and Turing: the share of those seen once).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import floor
 
 import numpy as np
@@ -83,10 +83,22 @@ def make_candidates(counts: Mapping[PokemonSet, float], *, other: float) -> Cand
 class SetPool:
     """The candidates of every species."""
 
-    def __init__(self, dex: Dex, counts: Mapping[PokemonSet, float], *, complete: bool) -> None:
-        """`counts`: how often each set was seen or is held to be used; `complete`: there are no other sets."""
+    def __init__(
+        self,
+        dex: Dex,
+        counts: Mapping[PokemonSet, float],
+        *,
+        other: float | None = None,
+        others: Mapping[int, float] | None = None,
+    ) -> None:
+        """`counts`: how often each set was seen or is held to be used.
+
+        `other` is the chance of something else; by default that of a sample as large as `counts`. `others` has it by
+        the number of the base species, where that is known.
+        """
         self.dex = dex
-        self.complete = complete
+        self.other = other
+        self.others = dict(others or {})
         self._by_base: dict[int, dict[PokemonSet, float]] = {}
         for one, count in counts.items():
             self._by_base.setdefault(int(dex.species_base[one.species]), {})[one] = count
@@ -110,50 +122,46 @@ class SetPool:
             exact = {one: count for one, count in counts.items() if one.species == species}
             counts = exact if forme_shown and exact else counts
             counts = {one: count for one, count in counts.items() if one.level == level} or counts
-            found = self._found[key] = make_candidates(counts, other=self._other(counts))
+            found = self._found[key] = make_candidates(counts, other=self._other(species, counts))
         return found
 
-    def _other(self, counts: Mapping[PokemonSet, float]) -> float:
-        if self.complete:
-            return 0.0
+    def _other(self, species: int, counts: Mapping[PokemonSet, float]) -> float:
+        told = self.others.get(int(self.dex.species_base[species]), self.other)
+        if told is not None:
+            return told
         total, once = sum(counts.values()), sum(count <= 1 for count in counts.values())
         return (once + 0.5) / (total + 1)
 
 
-def pool_of_teams(teams: Iterable[str], tables: Tables, *, complete: bool) -> SetPool:
-    """The sets of packed teams, each as likely as it is often in them."""
+def pool_of_teams(teams: Iterable[str], tables: Tables, *, other: float | None = None) -> SetPool:
+    """The sets of packed teams, each as likely as it is often in them; `other` as in `SetPool`."""
     counts: Counter[PokemonSet] = Counter()
     for team in teams:
         counts.update(unpack_team(team, tables))
-    return SetPool(tables.dex, counts, complete=complete)
+    return SetPool(tables.dex, counts, other=other)
 
 
-def with_other(candidates: Candidates, other: float) -> Candidates:
-    """The same with another chance of something else."""
-    return replace(candidates, other=min(MOST_OTHER, max(LEAST_OTHER, other)))
+def unpack_team(packed: str, tables: Tables, *, level: int = 0) -> list[PokemonSet]:
+    """The sets of a packed team; with `level` they are brought to it, as some formats do."""
+    return [_unpack_set(one, tables, level) for one in packed.split("]") if one]
 
 
-def unpack_team(packed: str, tables: Tables) -> list[PokemonSet]:
-    """The sets of a packed team."""
-    return [_unpack_set(one, tables) for one in packed.split("]") if one]
-
-
-def _unpack_set(packed: str, tables: Tables) -> PokemonSet:
+def _unpack_set(packed: str, tables: Tables, to_level: int) -> PokemonSet:
     dex = tables.dex
     parts = packed.split("|", _SET_FIELDS - 1)
-    name, species_name, item, ability, moves, nature, evs, _, ivs, _, level, *rest = parts
+    name, species_name, item, ability, moves, nature, evs, _, ivs, _, given_level, *rest = parts
     species = dex.species[species_name or name]
     extras = rest[0].split(",") if rest else []
     tera = dex.types[extras[5]] if len(extras) > 5 else 0
-    lv = int(level or 100)
+    level = to_level or int(given_level or 100)
     return PokemonSet(
         species=species,
         ability=_ability(dex, species, ability),
         item=dex.items[item],
         moves=tuple(sorted(filter(None, (tables.move(move) for move in moves.split(","))))),
-        stats=_stats(dex, species, lv, _spread(evs, 0), _spread(ivs, 31), nature),
+        stats=_stats(dex, species, level, _spread(evs, 0), _spread(ivs, 31), nature),
         tera=tera or (int(dex.species_types[species, 0]) if dex.generation >= 9 else 0),
-        level=lv,
+        level=level,
     )
 
 
@@ -170,16 +178,12 @@ def _spread(packed: str, otherwise: int) -> list[int]:
     return [int(value) if value else otherwise for value in [*given, *[""] * len(STATS)][: len(STATS)]]
 
 
-def _stats(
-    dex: Dex, species: int, level: int, evs: list[int], ivs: list[int], nature: str
-) -> tuple[int, ...]:
+def _stats(dex: Dex, species: int, level: int, evs: list[int], ivs: list[int], nature: str) -> tuple[int, ...]:
     """Max HP and the other stats."""
     base: list[int] = dex.species_stats[species].tolist()
     if dex.generation <= 2:
         ivs = [value & 30 for value in ivs]
-    raw = [
-        floor((2 * stat + iv + effort // 4) * level / 100) for stat, iv, effort in zip(base, ivs, evs, strict=True)
-    ]
+    raw = [floor((2 * stat + iv + effort // 4) * level / 100) for stat, iv, effort in zip(base, ivs, evs, strict=True)]
     hp = 1 if base[0] == 1 else raw[0] + level + 10
     found = dex.raw["natures"].get(nature.lower(), {}) if dex.generation >= 3 else {}
     others = []

@@ -23,10 +23,10 @@ from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints
 from sparring.games.pokemon.damage.formula import strike
 from sparring.games.pokemon.damage.stats import effective_speed
 from sparring.games.pokemon.damage.tables import M, Rules, S, equip
-from sparring.games.pokemon.dex import CATEGORIES
 from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.tracker import Tracker
+from sparring.games.pokemon.tracking.tables import load_tables
 
 _ODD = 0.05
 _ODD_DAMAGE = 0.02
@@ -34,6 +34,8 @@ _ODD_DAMAGE = 0.02
 _MOST = 24
 """Candidates of a Pokémon that are worked out; the rest is far less likely."""
 _ROLLS = 16
+_HELD_OUT = 0.0201
+"""Who has no more left than this (one HP, as logs show it) may have been saved from fainting."""
 _FIELD_OF_PACE = [
     *range(c.FIELD_SUN, c.FIELD_STRONG_WINDS + 1),
     c.FIELD_ELECTRIC_TERRAIN,
@@ -113,13 +115,15 @@ class Weighing:
 
     def __init__(self, format: Format) -> None:
         self._estimate = DamageEstimate(format)
+        self._hidden_powers = load_tables(format.tables, format.showdown).hidden_powers
 
     def damage(
         self, snapshot: Snapshot, hit: Hit, places: tuple[int, int], beliefs: tuple[Posterior, Posterior]
     ) -> tuple[Likelihoods, Likelihoods] | None:
         """What a hit says of the attacker and the defender; None if the rules are not simple enough."""
         t = self._estimate.tables.rules
-        if t.moves[hit.move, M.CATEGORY] <= CATEGORIES.index("Status") or t.moves[hit.move, M.MOST_HITS] != 1:
+        held_out = 0.0 < hit.after <= _HELD_OUT  # Focus Sash, Sturdy, Endure: it may have been any damage
+        if held_out or hit.move in self._hidden_powers or t.moves[hit.move, M.MOST_HITS] != 1:
             return None
 
         def weigh(one: _Fighter, other: _Fighter, around: Ints, out: Array) -> None:
@@ -153,7 +157,10 @@ class Weighing:
         for place, belief in zip(places, beliefs, strict=True):
             if not len(belief.candidates) or not snapshot.plain(place) or floats[place, F.HP] <= 0:
                 return None
-            fighters.append(self._fighter(snapshot, place, belief, ints[place], floats[place]))
+            fighter = self._fighter(snapshot, place, belief, ints[place], floats[place])
+            if not self._as_its_sets(fighter, snapshot.species(place)):
+                return None
+            fighters.append(fighter)
         one, other = fighters
         pairs = np.zeros((len(one.sets), len(other.sets)))
         weigh(one, other, around, pairs)
@@ -161,6 +168,11 @@ class Weighing:
             _relative(one, pairs @ other.weights, beliefs[0].candidates),
             _relative(other, one.weights @ pairs, beliefs[1].candidates),
         )
+
+    def _as_its_sets(self, fighter: _Fighter, species: int) -> bool:
+        """Whether the forme it is in has the stats of the formes its sets are of."""
+        stats = self._estimate.tables.species[:, S.HP : S.SPE + 1]
+        return all(np.array_equal(stats[one.species], stats[species]) for one in fighter.sets)
 
     def _fighter(self, snapshot: Snapshot, place: int, belief: Posterior, ints: Ints, floats: Floats) -> _Fighter:
         """Each likely set of the Pokémon at `place`, in the state it is in."""
@@ -170,17 +182,16 @@ class Weighing:
         many_ints, many_floats = np.tile(ints, (len(likeliest), 1)), np.tile(floats, (len(likeliest), 1))
         observation = snapshot.observation
         row = int(observation["active_ids"][0, place, c.ACTIVE_ID_POKEMON]) - 1
-        item_known = observation["pokemon"][0, row, c.POKEMON_ITEM_KNOWN] or observation["pokemon"][
-            0, row, c.POKEMON_ITEM_LOST
-        ]
+        item_known = (
+            observation["pokemon"][0, row, c.POKEMON_ITEM_KNOWN] or observation["pokemon"][0, row, c.POKEMON_ITEM_LOST]
+        )
         ability_known = observation["active_ids"][0, place, c.ACTIVE_ID_ABILITY] != 0
         species = snapshot.species(place)
         base = int(tables.species[species, S.BASE])
         for at, number in enumerate(likeliest.tolist()):
             one = candidates.sets[number]
-            if one.species == species:
-                many_floats[at, F.HP] = one.stats[0]
-                many_floats[at, F.ATK : F.SPE + 1] = one.stats[1:]
+            many_floats[at, F.HP] = one.stats[0]
+            many_floats[at, F.ATK : F.SPE + 1] = one.stats[1:]
             if not item_known:
                 equip(tables.items, one.item, base, many_ints[at])
                 many_ints[at, I.HOLDS] = int(one.item != 0)
