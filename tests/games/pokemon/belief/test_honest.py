@@ -1,0 +1,59 @@
+"""Beliefs against the truth: battles of the simulator whose teams come from a known pool."""
+
+import pytest
+
+from sparring.games.pokemon.belief import pool_of_teams
+from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.setup import Installation
+from sparring.games.pokemon.teams import RandomTeams, built_in_teams
+from sparring.games.pokemon.tracking.tables import load_tables
+from tests.games.pokemon.belief.honesty import Honesty
+from tests.games.pokemon.replays.truth import played
+
+
+def measure(
+    name: str, player: str, battles: int, seed: int, installed: Installation, *, weighing: bool = True
+) -> Honesty:
+    format = find_format(name)
+    if format.random_teams:
+        RandomTeams(format).close()
+        teams = (installed.pools / format.id / "0.txt").read_text().splitlines()
+        assert battles <= len(teams), "later matches draw from the next pool"
+    else:
+        teams = built_in_teams(format)
+    honesty = Honesty(format, pool_of_teams(teams, load_tables(format.tables), other=0.0), weighing=weighing)
+    for battle in played(name, player, battles, seed):
+        honesty.add(battle)
+    return honesty
+
+
+@pytest.mark.parametrize("format", ["gen4ou", "gen9ou", "gen9randombattle"])
+def test_the_posterior_is_better_than_usage_shares_and_its_probabilities_hold(
+    format: str, installed: Installation
+) -> None:
+    honesty = measure(format, "heuristic", 24, 3, installed)
+    losses = honesty.loss_by_turn()
+    assert losses[1][0] <= losses[1][1] + 0.01  # little has shown
+    assert all(posterior < 0.8 * usage for turn, (posterior, usage) in losses.items() if turn > 1)
+    said, held, count = honesty.held(0.7, 0.9)
+    assert count > 100
+    assert abs(said - held) < 0.1
+
+
+def test_damage_and_the_order_of_moves_tell_more(installed: Installation) -> None:
+    with_them = measure("gen4ou", "heuristic", 16, 3, installed).loss_by_turn()
+    without = measure("gen4ou", "heuristic", 16, 3, installed, weighing=False).loss_by_turn()
+    assert all(with_them[turn][0] < without[turn][0] for turn in with_them if turn > 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("format", "battles"), [("gen4ou", 1000), ("gen9ou", 1000), ("gen9randombattle", 256)])
+@pytest.mark.parametrize("player", ["random", "heuristic"])
+def test_the_posterior_is_honest_at_length(format: str, player: str, battles: int, installed: Installation) -> None:
+    honesty = measure(format, player, battles, 1, installed)
+    losses = honesty.loss_by_turn()
+    said, held, count = honesty.held(0.75, 0.85)
+    print(f"{format} {player}: {said:.1%} said, {held:.1%} held of {count:,}")
+    print("  log loss by turn, posterior/usage:", " ".join(f"{a:.3f}/{b:.3f}" for a, b in losses.values()))
+    assert all(posterior < usage for posterior, usage in losses.values())
+    assert abs(said - held) <= 0.02
