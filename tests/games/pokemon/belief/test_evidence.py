@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparring.games.pokemon.belief import Beliefs, SetPool, Weighing, pool_of_teams
+from sparring.games.pokemon.belief.facts import Weighed
 from sparring.games.pokemon.belief.posterior import Posterior
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.tracking.tables import load_tables
@@ -192,6 +193,15 @@ def test_probabilities_are_never_all_nought() -> None:
     unknown = believe(ability_pool("Onix", "Sturdy"))
     assert (len(unknown.weights), unknown.other) == (0, 1.0)
     assert unknown.items() == {}
+
+
+def test_long_battles_do_not_overflow() -> None:
+    candidates = mew("Leftovers", "Life Orb", "Quick Claw").candidates(DEX.species["Mew"], 100)
+    first, second, _ = candidates.sets
+    likelihood = Weighed({first: 5000.0, second: -5000.0}).likelihood(candidates)
+    assert np.isfinite(np.log(likelihood)).all()
+    assert likelihood[0] == 1.0
+    assert likelihood[1] < 1e-200
 
 
 def test_lines_that_make_no_sense_are_passed_over() -> None:

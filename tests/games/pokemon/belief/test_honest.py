@@ -5,24 +5,27 @@ import pytest
 from sparring.games.pokemon.belief import pool_of_teams
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.setup import Installation
-from sparring.games.pokemon.teams import RandomTeams, built_in_teams
+from sparring.games.pokemon.teams import POOL_TEAMS, built_in_teams
 from sparring.games.pokemon.tracking.tables import load_tables
 from tests.games.pokemon.belief.honesty import Honesty
 from tests.games.pokemon.replays.truth import played
+
+PARALLEL = 8
+"""Battles that `played` has under way at the same time: so many more may have been begun."""
 
 
 def measure(
     name: str, player: str, battles: int, seed: int, installed: Installation, *, weighing: bool = True
 ) -> Honesty:
     format = find_format(name)
+    played_out = played(name, player, battles, seed)
     if format.random_teams:
-        RandomTeams(format).close()
-        teams = (installed.pools / format.id / "0.txt").read_text().splitlines()
-        assert battles <= len(teams), "later matches draw from the next pool"
+        pools = range(-(-(battles + PARALLEL) // POOL_TEAMS))
+        teams = [team for at in pools for team in (installed.pools / name / f"{at}.txt").read_text().splitlines()]
     else:
         teams = built_in_teams(format)
     honesty = Honesty(format, pool_of_teams(teams, load_tables(format.tables), other=0.0), weighing=weighing)
-    for battle in played(name, player, battles, seed):
+    for battle in played_out:
         honesty.add(battle)
     return honesty
 
@@ -43,14 +46,14 @@ def test_the_posterior_is_better_than_usage_shares_and_its_probabilities_hold(
 def test_damage_and_the_order_of_moves_tell_more(installed: Installation) -> None:
     with_them = measure("gen4ou", "heuristic", 16, 3, installed).loss_by_turn()
     without = measure("gen4ou", "heuristic", 16, 3, installed, weighing=False).loss_by_turn()
-    assert all(with_them[turn][0] < without[turn][0] for turn in with_them if turn > 1)
+    assert sum(loss for loss, _ in with_them.values()) < 0.8 * sum(loss for loss, _ in without.values())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("format", "battles"), [("gen4ou", 1000), ("gen9ou", 1000), ("gen9randombattle", 256)])
+@pytest.mark.parametrize("format", ["gen4ou", "gen9ou", "gen9randombattle"])
 @pytest.mark.parametrize("player", ["random", "heuristic"])
-def test_the_posterior_is_honest_at_length(format: str, player: str, battles: int, installed: Installation) -> None:
-    honesty = measure(format, player, battles, 1, installed)
+def test_the_posterior_is_honest_at_length(format: str, player: str, installed: Installation) -> None:
+    honesty = measure(format, player, 1000, 1, installed)
     losses = honesty.loss_by_turn()
     said, held, count = honesty.held(0.75, 0.85)
     print(f"{format} {player}: {said:.1%} said, {held:.1%} held of {count:,}")

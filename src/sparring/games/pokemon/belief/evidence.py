@@ -103,23 +103,24 @@ class Watcher:
 
     def facts(self, row: int) -> list[Fact]:
         """All facts about a Pokémon."""
-        known, notes, tables = self.known(row), self._notes[row], self.tracker.tables
-        powers = frozenset(tables.hidden_powers)
+        known, notes, rules = self.known(row), self._notes[row], self._rules
+        powers = frozenset(self.tracker.tables.hidden_powers)
         facts: list[Fact] = [HasMove(powers if move in powers else frozenset((move,))) for move in known.moves]
-        if known.item >= 0:
-            facts.append(HasItem(known.item))
-        if known.ability:
-            facts.append(HasAbility(known.ability))
         if known.tera:
             facts.append(HasTera(known.tera))
-        facts += notes.facts
-        for spared in set(notes.items.values()):
-            items = frozenset(item for item, by in notes.items.items() if by == spared)
-            facts.append(NotShown(items=items, spared=spared))
-        if notes.abilities:
+        if known.ability:
+            facts.append(HasAbility(known.ability))
+        elif notes.abilities:
             facts.append(NotShown(abilities=frozenset(notes.abilities)))
-        if notes.repeats:
-            facts.append(Repeated(self._rules.choice, self._rules.gorilla, notes.repeats))
+        if known.item >= 0:
+            facts.append(HasItem(known.item))
+        else:
+            for spared in set(notes.items.values()):
+                items = frozenset(item for item, by in notes.items.items() if by == spared)
+                facts.append(NotShown(items=items, spared=spared))
+            if notes.repeats:
+                facts.append(Repeated(rules.choice, rules.gorilla, notes.repeats))
+        facts += notes.facts
         if notes.weighed:
             facts.append(Weighed(notes.weighed))
         return facts
@@ -165,8 +166,8 @@ class Watcher:
 
     def _no_item(self, row: int, items: frozenset[int], spared: frozenset[int] = frozenset()) -> None:
         if items and self._item_counts(row):
-            for item in items:
-                self._notes[row].items[item] = spared | self._rules.klutz
+            noted, spared = self._notes[row].items, spared | self._rules.klutz
+            noted.update({item: noted.get(item, spared) & spared for item in items})
 
     def _no_ability(self, row: int, abilities: frozenset[int]) -> None:
         if abilities and not self._pokemon(row, c.POKEMON_ABILITY_KNOWN) and not self._field(c.FIELD_NEUTRALIZING_GAS):
@@ -204,8 +205,10 @@ class Watcher:
     def after_switch(self, parts: list[str]) -> None:
         """A stay begins: what its ability should do at once is waited for."""
         place = _PLACES[parts[2][:3]]
-        row = self._row(place)
-        rules = self._rules
+        row, rules = self._row(place), self._rules
+        self._stays[place] = None
+        if row < 0:
+            return
         setters = {
             ability for ability, kind in rules.weather.items() if not any(self._field(one) for one in _WEATHER[kind])
         }

@@ -14,6 +14,9 @@ NEVER = 1e-4
 SELDOM = 1e-2
 """How likely it is that what should have shown did not: rules have exceptions that are not all known here."""
 
+_LEAST_LOG = 500.0
+"""Likelihoods of long battles stay above nought."""
+
 
 class Fact(Protocol):
     """Something that was seen, or was not."""
@@ -122,8 +125,9 @@ class Weighed:
     logs: Mapping[PokemonSet, float]
 
     def likelihood(self, candidates: Candidates) -> NDArray[np.float64]:
-        """As it was worked out; 1, the mean, for sets it was not worked out for."""
-        return np.exp([self.logs.get(one, 0.0) for one in candidates.sets])
+        """Relative to the likeliest; sets that it was not worked out for count as the mean."""
+        logs = np.array([self.logs.get(one, 0.0) for one in candidates.sets])
+        return np.exp(np.maximum(logs - logs.max(initial=-_LEAST_LOG), -_LEAST_LOG))
 
 
 def _among(values: NDArray[np.int64], wanted: Iterable[int]) -> NDArray[np.bool_]:

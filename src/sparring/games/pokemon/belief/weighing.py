@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.belief.posterior import Posterior
-from sparring.games.pokemon.belief.sets import Candidates, PokemonSet
+from sparring.games.pokemon.belief.sets import PokemonSet
 from sparring.games.pokemon.columns import SLOTS
 from sparring.games.pokemon.damage import DamageEstimate
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints
@@ -107,7 +107,7 @@ class _Fighter:
 
 
 Likelihoods = dict[PokemonSet, float]
-"""By set, relative to their mean over the candidates."""
+"""By set, relative to their mean under what was believed."""
 
 
 class Weighing:
@@ -164,10 +164,7 @@ class Weighing:
         one, other = fighters
         pairs = np.zeros((len(one.sets), len(other.sets)))
         weigh(one, other, around, pairs)
-        return (
-            _relative(one, pairs @ other.weights, beliefs[0].candidates),
-            _relative(other, one.weights @ pairs, beliefs[1].candidates),
-        )
+        return _relative(one, pairs @ other.weights), _relative(other, one.weights @ pairs)
 
     def _as_its_sets(self, fighter: _Fighter, species: int) -> bool:
         """Whether the forme it is in has the stats of the formes its sets are of."""
@@ -202,7 +199,7 @@ class Weighing:
         return _Fighter([candidates.sets[number] for number in likeliest], weights, many_ints, many_floats)
 
 
-def _relative(fighter: _Fighter, likelihood: NDArray[np.float64], candidates: Candidates) -> Likelihoods:
+def _relative(fighter: _Fighter, likelihood: NDArray[np.float64]) -> Likelihoods:
     """Relative to their mean under what was believed."""
     mean = float(fighter.weights @ likelihood)
     return dict(zip(fighter.sets, (likelihood / mean).tolist(), strict=True)) if mean > 0 else {}
