@@ -24,11 +24,13 @@ class Honesty:
         self.weighing = Weighing(format) if weighing else None
         self.losses: dict[int, list[tuple[float, float]]] = defaultdict(list)
         """By turn: of the posterior and of the usage shares alone."""
-        self.predictions: list[tuple[float, bool]] = []
-        """What was not yet known: probabilities of items, abilities and moves, and whether it was so."""
+        self.battles = 0
+        self.predictions: dict[tuple[int, int, str, int], tuple[list[float], bool]] = {}
+        """By battle, Pokémon, part and value: its probability turn by turn until it was known, and whether it was so."""
 
     def add(self, battle: Mapping[str, Any]) -> None:
         """A battle as `BattleRecorder` keeps it."""
+        self.battles += 1
         truth = {
             (side, entry["ident"][4:]): true_set(entry, self.tables)
             for side, decisions in enumerate(battle["sides"])
@@ -59,12 +61,15 @@ class Honesty:
         else:
             chances = belief.other, candidates.other
         self.losses[turn].append((-log(max(chances[0], 1e-300)), -log(max(chances[1], 1e-300))))
-        for shares, values in (
-            (belief.items(), {true.item}),
-            (belief.abilities(), {true.ability}),
-            (belief.moves(), set(true.moves)),
+        for part, shares, values in (
+            ("item", belief.items(), {true.item}),
+            ("ability", belief.abilities(), {true.ability}),
+            ("move", belief.moves(), set(true.moves)),
         ):
-            self.predictions += [(share, value in values) for value, share in shares.items() if share < 1.0]
+            for value, share in shares.items():
+                if share < 1.0:
+                    key = (self.battles, row, part, value)
+                    self.predictions.setdefault(key, ([], value in values))[0].append(share)
 
     def loss_by_turn(self) -> dict[int, tuple[float, float]]:
         """The mean log loss of the posterior and of the usage shares alone."""
@@ -72,9 +77,17 @@ class Honesty:
         return {turn: (float(mean[0]), float(mean[1])) for turn, mean in means.items()}
 
     def held(self, least: float, most: float) -> tuple[float, float, int]:
-        """Of predictions between the two: how likely they were said to be, how many held, and how many there were."""
-        chosen = np.array([(chance, right) for chance, right in self.predictions if least <= chance < most])
-        return float(chosen[:, 0].mean()), float(chosen[:, 1].mean()), len(chosen)
+        """Of predictions between the two: how likely they were said to be, how many held, and how many there were.
+
+        The same prediction of the same Pokémon counts once, for however many turns it is made.
+        """
+        found = []
+        for shares, right in self.predictions.values():
+            inside = [share for share in shares if least <= share < most]
+            if inside:
+                found.append((sum(inside) / len(inside), right))
+        said, held = np.mean(found, axis=0)
+        return float(said), float(held), len(found)
 
 
 def true_set(entry: Mapping[str, Any], tables: Tables) -> PokemonSet:
