@@ -26,7 +26,7 @@ class Honesty:
         """By turn: of the posterior and of the usage shares alone."""
         self.battles = 0
         self.predictions: dict[tuple[int, int, str, int], tuple[list[float], bool]] = {}
-        """By battle, Pokémon, part and value: its probability turn by turn until it was known, and whether it was so."""
+        """By battle, Pokémon, part and value: its probabilities turn by turn until it was known; whether it was so."""
 
     def add(self, battle: Mapping[str, Any]) -> None:
         """A battle as `BattleRecorder` keeps it."""

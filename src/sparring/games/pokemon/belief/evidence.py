@@ -46,18 +46,6 @@ _STATUS = CATEGORIES.index("Status")
 _CONTACT = MOVE_FLAGS.index("contact")
 _PLACES = {f"p{side + 1}{letter}": SLOTS * side + slot for side in range(2) for slot, letter in enumerate("ab")}
 _SPARED_BY_MAGIC_GUARD = ("psn", "tox", "brn", "Leech Seed", "Sandstorm", "Hail", "Stealth Rock", "Spikes")
-_WEATHER = {
-    "sun": (c.FIELD_SUN, c.FIELD_HARSH_SUN, c.FIELD_HEAVY_RAIN, c.FIELD_STRONG_WINDS),
-    "rain": (c.FIELD_RAIN, c.FIELD_HARSH_SUN, c.FIELD_HEAVY_RAIN, c.FIELD_STRONG_WINDS),
-    "sand": (c.FIELD_SAND, c.FIELD_HARSH_SUN, c.FIELD_HEAVY_RAIN, c.FIELD_STRONG_WINDS),
-    "snow": (c.FIELD_HAIL, c.FIELD_SNOW, c.FIELD_HARSH_SUN, c.FIELD_HEAVY_RAIN, c.FIELD_STRONG_WINDS),
-}
-_TERRAIN = {
-    "electric": c.FIELD_ELECTRIC_TERRAIN,
-    "grassy": c.FIELD_GRASSY_TERRAIN,
-    "misty": c.FIELD_MISTY_TERRAIN,
-    "psychic": c.FIELD_PSYCHIC_TERRAIN,
-}
 
 
 class Watcher:
@@ -209,13 +197,9 @@ class Watcher:
         self._stays[place] = None
         if row < 0:
             return
-        setters = {
-            ability for ability, kind in rules.weather.items() if not any(self._field(one) for one in _WEATHER[kind])
-        }
-        terrains = {ability for ability, kind in rules.terrain.items() if not self._field(_TERRAIN[kind])}
-        announced = (rules.announced - rules.terrain.keys()) | setters | terrains
+        idle = {ability for ability, columns in rules.setters.items() if any(map(self._field, columns))}
         rocks = self._side(row, c.SIDE_STEALTH_ROCK)
-        self._stays[place] = Stay(row, self._notes[row].copy(), rocks, frozenset(announced))
+        self._stays[place] = Stay(row, self._notes[row].copy(), rocks, rules.announced - idle)
         if not self._forme[row]:
             self._forme[row] = int(self.tracker.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_SPECIES])
 

@@ -127,7 +127,7 @@ class Weighed:
     def likelihood(self, candidates: Candidates) -> NDArray[np.float64]:
         """Relative to the likeliest; sets that it was not worked out for count as the mean."""
         logs = np.array([self.logs.get(one, 0.0) for one in candidates.sets])
-        return np.exp(np.maximum(logs - logs.max(initial=-_LEAST_LOG), -_LEAST_LOG))
+        return np.asarray(np.exp(np.maximum(logs - logs.max(initial=-_LEAST_LOG), -_LEAST_LOG)))
 
 
 def _among(values: NDArray[np.int64], wanted: Iterable[int]) -> NDArray[np.bool_]:

@@ -3,24 +3,34 @@
 from collections.abc import Iterable
 from functools import cache
 
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.dex import Dex, Names
 from sparring.games.pokemon.tracking.tables import Tables, load_tables
 
 _ANNOUNCED = {
-    3: "intimidate",
-    4: "pressure moldbreaker",
+    3: "intimidate drizzle drought sandstream",
+    4: "pressure moldbreaker snowwarning",
     5: "teravolt turboblaze unnerve airlock cloudnine",
     6: "darkaura fairyaura aurabreak",
     7: "comatose electricsurge psychicsurge grassysurge mistysurge",
     8: "intrepidsword dauntlessshield neutralizinggas screencleaner asonespectrier asoneglastrier",
-    9: "swordofruin beadsofruin tabletsofruin vesselofruin supersweetsyrup hadronengine",
+    9: "swordofruin beadsofruin tabletsofruin vesselofruin supersweetsyrup hadronengine orichalcumpulse",
 }
 """Abilities that are told as their Pokémon comes in, by the generation from which on."""
-_WEATHER = {"drizzle": "rain", "drought": "sun", "sandstream": "sand", "snowwarning": "snow", "orichalcumpulse": "sun"}
-_TERRAIN = {
-    "electricsurge": "electric", "hadronengine": "electric", "psychicsurge": "psychic", "grassysurge": "grassy",
-    "mistysurge": "misty",
-}  # fmt: skip
+_PRIMAL = (c.FIELD_HARSH_SUN, c.FIELD_HEAVY_RAIN, c.FIELD_STRONG_WINDS)
+_SETTERS = {
+    "drizzle": (c.FIELD_RAIN, *_PRIMAL),
+    "drought": (c.FIELD_SUN, *_PRIMAL),
+    "orichalcumpulse": (c.FIELD_SUN, *_PRIMAL),
+    "sandstream": (c.FIELD_SAND, *_PRIMAL),
+    "snowwarning": (c.FIELD_HAIL, c.FIELD_SNOW, *_PRIMAL),
+    "electricsurge": (c.FIELD_ELECTRIC_TERRAIN,),
+    "hadronengine": (c.FIELD_ELECTRIC_TERRAIN,),
+    "grassysurge": (c.FIELD_GRASSY_TERRAIN,),
+    "mistysurge": (c.FIELD_MISTY_TERRAIN,),
+    "psychicsurge": (c.FIELD_PSYCHIC_TERRAIN,),
+}
+"""Abilities that set weather or terrain, and the columns of the field under which they have nothing to do."""
 _ABSORBING = {
     "Water": "waterabsorb dryskin stormdrain",
     "Electric": "voltabsorb lightningrod motordrive",
@@ -46,11 +56,9 @@ class Showing:
             dex.abilities,
             (name for since, names in _ANNOUNCED.items() if generation >= since for name in names.split()),
         )
-        """Told on coming in, whatever the field; Intimidate only if there is a foe."""
+        """Told on coming in, if there is something to do: a foe for Intimidate, other weather or terrain to replace."""
         self.intimidate = dex.abilities["intimidate"]
-        self.weather = {dex.abilities[ability]: weather for ability, weather in _WEATHER.items() if generation >= 3}
-        self.terrain = {dex.abilities[ability]: terrain for ability, terrain in _TERRAIN.items() if generation >= 7}
-        self.paradox = _numbers(dex.abilities, ("protosynthesis", "quarkdrive"))
+        self.setters = {dex.abilities[ability]: columns for ability, columns in _SETTERS.items()}
         self.booster = _numbers(dex.items, ("boosterenergy",))
         self.balloon = _numbers(dex.items, ("airballoon",))
         self.boots = _numbers(dex.items, ("heavydutyboots",))
