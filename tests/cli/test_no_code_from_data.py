@@ -42,6 +42,7 @@ COMMANDS = {
     "data show": [["store", "--episode", "0"]],
     "replays download": [["store", "--output", "out"]],
     "replays parse": [["metrics.jsonl", "--output", "out"]],
+    "replays teams": [["game.sgf"]],
     "replays generate": [["gen1ou", "battles.jsonl", "--model", "."]],
     "league show": [["trap.ledger"], ["."]],
     "league import": [["new.ledger", "trap.jsonl"]],

@@ -175,6 +175,49 @@ def generate(
     say(f"{output}: {written:,} battles of {format}")
 
 
+@replays.command(epilog="Example: sparring replays teams battle.log --turn 5")
+def teams(
+    log: Annotated[Path, typer.Argument(help="File with one battle: .log, .json, .html; also .zst, .gz.")],
+    turn: Annotated[
+        int | None, typer.Option(min=1, help="As it was at the start of this turn.  [default: the end]")
+    ] = None,
+    format: Annotated[str, typer.Option(help="Read it as this format.  [default: what it says]")] = "",
+    corpus: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="Battles to count from how often sets are used; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What both teams of a battle probably are: items, abilities and moves, shown and not shown, with probabilities.
+
+    Candidates are Smogon's sets, or those that random teams are made of; damage, the order of moves, and what should
+    have shown and did not narrow them down.
+    """
+    import json
+
+    from sparring.core import InputError
+    from sparring.core.replays import Rejected, Replay
+    from sparring.games.pokemon.belief.summary import believed_teams
+    from sparring.games.pokemon.formats import find_format
+    from sparring.games.pokemon.replays.sources import ReplayFiles
+    from sparring.report.beliefs import belief_tables
+
+    found = list(ReplayFiles([log]))
+    if len(found) != 1 or not isinstance(found[0], Replay):
+        reason = found[0] if len(found) == 1 else f"it holds {len(found):,} battles; give a file of one"
+        raise InputError(f"{log}: {reason}")
+    battles = ReplayFiles(corpus) if corpus else ()
+    try:
+        believed = believed_teams(found[0], format=find_format(format).id if format else "", corpus=battles, turn=turn)
+    except Rejected as rejected:
+        raise InputError(f"{log}: {rejected}") from rejected
+    if as_json:
+        print(json.dumps(believed))
+    else:
+        for table in belief_tables(believed):
+            show(table)
+
+
 def _seconds(day: datetime | None) -> int:
     """Since 1970; 0 if there is no day."""
     return int(day.replace(tzinfo=UTC).timestamp()) if day else 0

@@ -1,9 +1,10 @@
 """Installs Pokémon Showdown's simulator into the cache folder, and finds it there.
 
-`setup_pokemon()` makes three folders below `$SPARRING_CACHE/pokemon` (default `~/.cache/sparring/pokemon`): the npm
-packages, the tables exported from Showdown, and the built-in teams. Each folder's name carries a digest of what it is
-made from, is built aside and renamed when whole: an interrupted set-up leaves nothing half done, and a second one
-finds everything there. Everything else in this package calls `installation()` and never installs by itself.
+`setup_pokemon()` makes four folders below `$SPARRING_CACHE/pokemon` (default `~/.cache/sparring/pokemon`): the npm
+packages, the tables exported from Showdown, the built-in teams, and sets that people are told to use. Each folder's
+name carries a digest of what it is made from, is built aside and renamed when whole: an interrupted set-up leaves
+nothing half done, and a second one finds everything there. Everything else in this package calls `installation()` and
+never installs by itself.
 
 Other published versions of `pokemon-showdown` can be installed beside the pinned one, each in folders of its own;
 `trial.py` tries them.
@@ -45,6 +46,8 @@ class Installation:
     """What `export.js` wrote: one JSON file per generation and `formats.json`."""
     teams: Path
     """What `teams.js` wrote: one packed-team file per format with a built-in set."""
+    sets: Path
+    """What `sets.js` wrote: one file of packed sets per format, and one per generation."""
     pools: Path
     """Where pools of random teams are kept, one folder a format."""
 
@@ -81,9 +84,14 @@ def setup_pokemon(say: Callable[[str], None] = print, *, version: str = PINNED) 
         say(f"composing and validating the built-in teams into {teams} (about half a minute)")
         run_script(found, "teams.js", "compose", str(folder))
 
+    def export_sets(folder: Path) -> None:
+        say(f"exporting Smogon's sets into {found.sets}")
+        run_script(found, "sets.js", str(folder))
+
     build_once(modules.parent, install)
     build_once(tables, export)
     build_once(teams, compose)
+    build_once(found.sets, export_sets)
     say(f"the Pokémon simulator is ready in {modules.parent.parent}")
     return found
 
@@ -181,6 +189,7 @@ def places(version: str, *, node: str | None = None) -> Installation:
         modules=stage(f"showdown{mark}", "package-lock.json") / "node_modules",
         tables=stage(f"tables{mark}", "package-lock.json", "export.js"),
         teams=stage(f"teams{mark}", "package-lock.json", "teams.js"),
+        sets=stage(f"sets{mark}", "package-lock.json", "sets.js"),
         pools=stage(f"pools{mark}", "package-lock.json", "teams.js"),
     )
 

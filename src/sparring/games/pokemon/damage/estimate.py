@@ -100,24 +100,36 @@ class DamageEstimate:
             out["faster"][:rows],
         )
 
+    def combatants(
+        self, observation: Mapping[str, Array], row: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Everyone on the field as the formula sees them: `int64[ACTIVES, len(I)]`, `float64[ACTIVES, len(F)]`.
+
+        All 0 where nobody stands. The third is the field, `int64[len(G)]`, without `TARGETS` and `ALLIES`.
+        """
+        t, items, species, abilities = self.tables
+        names = ("pokemon_ids", "pokemon", "active_ids", "active", "side", "field")
+        ids, pokemon, active_ids, active, side, field = (observation[name][row] for name in names)
+        around = np.zeros(_AROUND, np.int64)
+        _surroundings(abilities, active_ids, active, field, around)
+        ints, floats = np.zeros((ACTIVES, _INTS), np.int64), np.zeros((ACTIVES, _FLOATS))
+        for place in range(ACTIVES):
+            if active[place, c.ACTIVE_PRESENT] != 0:
+                _combatant(
+                    t.generation, items, species, abilities, self.effort, self.individual,
+                    ids, pokemon, active_ids, active, side[place // SLOTS],
+                    int(active_ids[place, c.ACTIVE_ID_POKEMON]) - 1, place, ints[place], floats[place],
+                )  # fmt: skip
+        return ints, floats, around
+
     def ranges(self, observation: Mapping[str, Array], row: int) -> NDArray[np.float64]:
         """`float64[SLOTS, MOVES, SLOTS, 2]`: lowest and highest share of max HP that a hit takes, for people to read.
 
         By own place, its move, foe place; critical hits are left out. 0 where somebody or a move is not there.
         """
-        t, items, species, abilities = self.tables
-        names = ("pokemon_ids", "pokemon", "active_ids", "active", "side", "field", "active_move_ids")
-        ids, pokemon, active_ids, active, side, field, moves = (observation[name][row] for name in names)
-        around = np.zeros(_AROUND, np.int64)
-        _surroundings(abilities, active_ids, active, field, around)
-        ints, floats = np.zeros((ACTIVES, _INTS), np.int64), np.zeros((ACTIVES, _FLOATS))
-        there = [place for place in range(ACTIVES) if active[place, c.ACTIVE_PRESENT] != 0]
-        for place in there:
-            _combatant(
-                t.generation, items, species, abilities, self.effort, self.individual,
-                ids, pokemon, active_ids, active, side[place // SLOTS],
-                int(active_ids[place, c.ACTIVE_ID_POKEMON]) - 1, place, ints[place], floats[place],
-            )  # fmt: skip
+        ints, floats, around = self.combatants(observation, row)
+        t, moves = self.tables.rules, observation["active_move_ids"][row]
+        there = [place for place in range(ACTIVES) if floats[place, F.HP] > 0]
         own, foes = [place for place in there if place < SLOTS], [place for place in there if place >= SLOTS]
         around[G.TARGETS], around[G.ALLIES] = len(foes), max(0, len(own) - 1)
         ranges = np.zeros((SLOTS, MOVES, SLOTS, 2))

@@ -22,7 +22,7 @@ def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[s
     parsed: dict[Format, list[tuple[Replay, ParsedBattle]]] = {}
     for replay in replays:
         try:
-            format = _format(replay, options.get("format", ""))
+            format = replay_format(replay, options.get("format", ""))
             if filters.formats and format.id not in filters.formats:
                 raise Rejected(Reason.FILTERED_FORMAT, format.id)
             battle = parse_battle(replay.log, format)
@@ -40,7 +40,7 @@ def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[s
     return reading
 
 
-def _format(replay: Replay, chosen: str) -> Format:
+def replay_format(replay: Replay, chosen: str) -> Format:
     """The format of a replay: as the user says, as its source says, or as the log's `tier` line does.
 
     Formats come and go; one that the simulator no longer has is made up from the log itself.

@@ -1,0 +1,38 @@
+"""What the Pokémon of a battle probably have, as tables."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+
+_MOST_ITEMS = 3
+_MOST_MOVES = 7
+
+
+def belief_tables(believed: Mapping[str, Any]) -> list[Table]:
+    """A table a team; `believed` is what `believed_teams` returns."""
+    return [
+        _team_table(team, f"{team['player']}  {believed['format']}, turn {believed['turn']}")
+        for team in believed["teams"]
+    ]
+
+
+def _team_table(team: Mapping[str, Any], title: str) -> Table:
+    table = Table("Pokémon", "item", "ability", "moves", title=title, title_justify="left", show_lines=True)
+    for one in team["pokemon"]:
+        name = one["species"] if one["level"] == 100 else f"{one['species']} L{one['level']}"
+        table.add_row(
+            name,
+            _lines(one["items"], _MOST_ITEMS),
+            _lines(one["abilities"], _MOST_ITEMS),
+            ", ".join(_lines(one["moves"], _MOST_MOVES).split("\n")),
+        )
+    return table
+
+
+def _lines(shares: Mapping[str, float], most: int) -> str:
+    """The likeliest, with what is not certain in percent; certain ones bare."""
+    return "\n".join(
+        (name or "none") + ("" if share >= 1 else f" {min(share, 0.99):.0%}")
+        for name, share in list(shares.items())[:most]
+    )
