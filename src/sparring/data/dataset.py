@@ -10,7 +10,7 @@ The same files, settings and seed give the same batches, whatever the number of 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count, islice
@@ -110,11 +110,11 @@ class Dataset:
         """Why files were left out, one line each."""
         return self._plan.catalogue.damaged
 
-    def epoch(self, number: int = 0) -> Iterator[Batch]:
+    def epoch(self, number: int = 0) -> Generator[Batch, None, None]:
         """The batches of one epoch: every episode once."""
         return self._load((number, batch) for batch in range(len(self)))
 
-    def batches(self, position: Mapping[str, Any] | None = None) -> Iterator[Batch]:
+    def batches(self, position: Mapping[str, Any] | None = None) -> Generator[Batch, None, None]:
         """Batches without end, epoch after epoch: from the start, or behind the batch whose `position` is given.
 
         Raises `InputError` if the position is of other data or other settings.
@@ -133,7 +133,7 @@ class Dataset:
             raise InputError("this position is of other episodes or other settings: start anew, or load the same data")
         return epoch * len(self) + batch
 
-    def _load(self, wanted: Iterator[tuple[int, int]]) -> Iterator[Batch]:
+    def _load(self, wanted: Iterator[tuple[int, int]]) -> Generator[Batch, None, None]:
         if not self._workers:
             here = Batches(self._plan)
             for epoch, batch in wanted:

@@ -1,8 +1,7 @@
 """Learning from episodes on disk: one update reads some of them and learns from them. Nothing is played but ratings."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +11,7 @@ from sparring.core import Episodes, Game, GameSpec, InputError, Stages
 from sparring.core.rows import flatten
 from sparring.core.settings import convert
 from sparring.data.catalogue import Filter
-from sparring.data.dataset import Batch, Dataset
+from sparring.data.dataset import Dataset
 from sparring.inference import Device
 from sparring.league import Entrant
 from sparring.learn.imitation import Imitation, ImitationSettings
@@ -54,8 +53,8 @@ class Study:
         held = config.learner.holdout
         self._data = self._dataset(Filter(split=(0.0, 1.0 - held)), config.learner, say)
         self._held_out = self._dataset(Filter(split=(1.0 - held, 1.0)), config.learner, say) if held else None
-        self._check(game)
-        self._batches: Iterator[Batch] = self._data.batches()
+        self._check()
+        self._batches = self._data.batches()
         self._position: Mapping[str, Any] | None = None
         rows = f"{self._data.rows:,} decisions of {self._data.episodes:,} episodes"
         say(f"{config.game} network: {parameter_text(policy)}, on {self._device.kind}; {rows} to learn from")
@@ -106,8 +105,7 @@ class Study:
 
     def close(self) -> None:
         """Ends the loader processes."""
-        with closing(self._batches):  # type: ignore[type-var]
-            pass
+        self._batches.close()
 
     def _dataset(self, where: Filter, settings: ImitationSettings, say: Callable[[str], None]) -> Dataset:
         recurrent = bool(self.algorithm.learner.policy.initial_memory(1))
@@ -122,7 +120,7 @@ class Study:
             say=say,
         )
 
-    def _check(self, game: Game) -> None:
+    def _check(self) -> None:
         """Raises `InputError` if the network cannot learn from the episodes."""
         for spec in self._data.specs:
             reason = f"episodes of {spec.game}" if spec.game != self.spec.game else None
@@ -143,12 +141,14 @@ class Study:
         every, learner = self._config.evaluation.every or self._config.checkpoint.every, self.algorithm.learner
         if self._held_out is None or self.update % every or not isinstance(learner, Imitation):
             return {}
-        found: list[dict[str, float]] = []
+        total: dict[str, float] = {}
         rows = 0
-        with self.stages.time("validate"):
-            for batch in islice(self._held_out.epoch(), 64):
-                found.append(learner.validate(self._fitting(batch.episodes)))
+        with self.stages.time("validate"), closing(self._held_out.epoch()) as batches:
+            for batch in batches:
+                found = learner.validate(self._fitting(batch.episodes))
+                for name, value in found.items():
+                    total[name] = total.get(name, 0.0) + value * batch.episodes.rows
                 rows += batch.episodes.rows
                 if rows >= _VALIDATED_ROWS:
                     break
-        return {name: sum(one[name] for one in found) / len(found) for name in found[0]} if found else {}
+        return {name: value / rows for name, value in total.items()}
