@@ -9,6 +9,7 @@ from sparring.core import RandomPlayer
 from sparring.core.replays import Filters, Replay
 from sparring.games.pokemon.actions.offer import KIND, LOCKED, PLACE_AT, PREVIEW
 from sparring.games.pokemon.arena import PokemonArena, pokemon_spec
+from sparring.games.pokemon.battle_view import BattleView
 from sparring.games.pokemon.columns import FieldColumn
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.episode_words import PokemonWords
@@ -36,6 +37,7 @@ def test_orders_are_called_as_in_live_play_where_the_request_is_known(format):
             ended += len(results)
             for number in range(len(decisions)):
                 row = {name: field[number] for name, field in decisions.observation.items()}
+                view = BattleView(row)
                 legal = decisions.legal[number]
                 offer = arena.tracker(int(decisions.match[number]), int(decisions.seat[number])).offer
                 assert offer[KIND] != PREVIEW
@@ -43,7 +45,7 @@ def test_orders_are_called_as_in_live_play_where_the_request_is_known(format):
                     among = np.zeros(len(legal), np.bool_)
                     among[action] = True
                     expected = " + ".join(
-                        sight.name(row, place, order, locked=offer[PLACE_AT[place] + LOCKED])
+                        sight.name(view, place, order, locked=offer[PLACE_AT[place] + LOCKED])
                         for place, order in enumerate(space.orders_of(action))
                     )
                     assert words.actions(row, legal, among) == [expected]
@@ -87,7 +89,7 @@ def test_kinds_of_orders_and_species(format):
 def test_many_ways_to_bring_a_team_and_many_pairs_are_summed_up():
     words = PokemonWords(pokemon_spec(PokemonSettings(format="gen9vgc2025regi")))
     row = {name: np.zeros(field.shape, field.dtype) for name, field in RAW_FIELDS.items()}
-    row["field"][FieldColumn.PREVIEW] = 1
+    row["field"][FieldColumn.PREVIEW] = row["field"][FieldColumn.GENERATION] = 1
     legal = np.zeros(words._space.actions, np.bool_)
     legal[words._space.joint :] = True
     ways, lead, bring = words.actions(row, legal, legal)
