@@ -44,8 +44,13 @@ def running(
     say: Callable[[str], None] = lambda text: None,
     **settings: object,
 ) -> Iterator[PolicyServer]:
-    """Serves `sources` until the block ends; a server that died fails the test."""
-    server = PolicyServer(sources, device=CPU, settings=ServerSettings(**settings), port=port, key=key, say=say)
+    """Serves `sources` until the block ends; a server that died fails the test.
+
+    It shares this process, and would take what other tests leave behind for messages that pile up, and cut connections:
+    its own growth is watched only where a test says so.
+    """
+    limits = ServerSettings(**{"growth": 1 << 40, **settings})
+    server = PolicyServer(sources, device=CPU, settings=limits, port=port, key=key, say=say)
     stop = Event()
     failure: list[BaseException] = []
 

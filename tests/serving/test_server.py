@@ -7,6 +7,7 @@ from time import sleep
 
 import numpy as np
 import pytest
+import zmq
 from hypothesis import HealthCheck, given
 from hypothesis import settings as fuzz
 from hypothesis import strategies as st
@@ -335,3 +336,33 @@ def test_a_frame_beyond_the_limit_is_not_read(attacked):
     assert not socket.poll(300)
     socket.close()
     assert server_status(attacked.address).models["main"].queue == 0
+
+
+class Forgetful:
+    """A socket that refuses to send until it is asked for events: ZMQ learns late that a client has read."""
+
+    def __init__(self, socket):
+        self._socket, self._looked = socket, False
+
+    def __getattr__(self, name):
+        return getattr(self._socket, name)
+
+    def getsockopt(self, option):
+        self._looked |= option == zmq.EVENTS
+        return self._socket.getsockopt(option)
+
+    def send_multipart(self, frames, flags):
+        if not self._looked:
+            raise zmq.Again
+        self._looked = False
+        self._socket.send_multipart(frames, flags)
+
+
+def test_no_answer_is_lost_because_zmq_has_not_looked_whether_the_last_was_read():
+    with running(source()) as server:
+        server._socket = Forgetful(server._socket)
+        socket = raw_socket(server.address)
+        for _ in range(3):
+            socket.send(hello())
+            assert isinstance(reply(socket), Welcome)
+        socket.close()

@@ -391,10 +391,14 @@ class PolicyServer:
 
     def _send(self, client: bytes, frames: list[bytes]) -> bool:
         """Sends without waiting; false if the client's connection is gone. A client that reads nothing misses it."""
-        try:
-            self._socket.send_multipart([client, *frames], zmq.NOBLOCK)
-        except zmq.Again:
-            return True
-        except zmq.ZMQError:
-            return False
+        for _ in range(2):
+            try:
+                self._socket.send_multipart([client, *frames], zmq.NOBLOCK)
+            except zmq.Again:
+                # ZMQ learns late that a client has read: asking for events makes it look before the second try.
+                self._socket.getsockopt(zmq.EVENTS)
+            except zmq.ZMQError:
+                return False
+            else:
+                return True
         return True

@@ -163,7 +163,11 @@ class Comparison:
                 # Of a foe that has taken the own looks the owner knows the ability as well.
                 taken = live["active"][..., c.ACTIVE_TRANSFORMED] > 0
                 different[..., c.ACTIVE_ID_ABILITY] &= (mine[..., c.ACTIVE_ID_ABILITY] > 0) | ~taken
-                different[:, own, c.ACTIVE_ID_ABILITY] &= mine[:, own, c.ACTIVE_ID_ABILITY] > 0
+                # What an own ability has become on the field may not show either.
+                base = live["pokemon_ids"][..., c.POKEMON_ID_ABILITY]
+                who = np.maximum(live["active_ids"][:, own, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1, 0)
+                kept = theirs[:, own, c.ACTIVE_ID_ABILITY] == np.take_along_axis(base, who, axis=1)
+                different[:, own, c.ACTIVE_ID_ABILITY] &= (mine[:, own, c.ACTIVE_ID_ABILITY] > 0) & kept
             if name == "field":
                 different[:, [c.FIELD_WEATHER_TURNS, c.FIELD_TERRAIN_TURNS]] = False
             for at in np.argwhere(different):
