@@ -350,3 +350,15 @@ def test_a_protecting_move_that_fails_ends_the_row_since_generation_6(generation
     assert see(tracker)["active"][OWN, ActiveColumn.PROTECT_TURNS] * TURN_SCALE == turns
     tracker.line("|upkeep")
     assert see(tracker)["active"][OWN, ActiveColumn.PROTECT_TURNS] == 0.0
+
+
+def test_a_rampage_that_another_move_called_is_not_in_the_list() -> None:
+    called = track(
+        *START,
+        "|move|p2a: Ann|Copycat|p2a: Ann",
+        "|move|p2a: Ann|Outrage|p1a: Rex|[from] move: Copycat",
+        "|turn|2",
+        "|move|p2a: Ann|Outrage|p1a: Rex|[from] lockedmove",
+    )
+    names = [load_dex(9).moves.ids[number] for number in see(called)["move_ids"][6].tolist()]
+    assert names == ["copycat", "", "", ""]

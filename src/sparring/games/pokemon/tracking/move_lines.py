@@ -66,7 +66,8 @@ def on_move(view: View, parts: list[str]) -> None:
     elif move in tables.passing:
         view.passing = place
         view.shedding = name == "Shed Tail"
-    if move not in tables.borrowed:
+    called = source == "lockedmove" and _listed(view, PLACE_MOVE_IDS_START[place], move) < 0  # Copycat's rampage
+    if move not in tables.borrowed and not called:
         if view.generation == 1:
             locked = _spent_otherwise_in_generation_1(view, place, move, source)
         pressed = 0 if source else _pressure(view, place, move, parts)
