@@ -1,20 +1,33 @@
 """What single lines say of sets, and what it says that lines are missing."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 from sparring.games.pokemon.belief import Beliefs, SetPool, Weighing, pool_of_teams
 from sparring.games.pokemon.belief.facts import Weighed
 from sparring.games.pokemon.belief.posterior import Posterior
-from sparring.games.pokemon.formats import find_format
-from sparring.games.pokemon.tracking.tables import load_tables
+from sparring.games.pokemon.dex import Dex
+from sparring.games.pokemon.formats import Format, find_format
+from sparring.games.pokemon.tracking.tables import Tables, load_tables
 from tests.games.pokemon.replays.logs import battle
 
-FORMAT = find_format("gen9nationaldex")
-TABLES = load_tables(FORMAT.tables)
-DEX = TABLES.dex
 UPKEEP = ("|", "|upkeep", "|turn|2")
 MEW, ONIX = 0, 6
+
+
+@cache
+def played() -> Format:
+    return find_format("gen9nationaldex")
+
+
+def tables() -> Tables:
+    return load_tables(played().tables)
+
+
+def dex() -> Dex:
+    return tables().dex
 
 
 def packed(
@@ -25,12 +38,12 @@ def packed(
 
 def mew(*items: str) -> SetPool:
     return pool_of_teams(
-        [packed("Mew", item) for item in items] + [packed("Onix", "Eviolite", ability="Sturdy")], TABLES, other=0.0
+        [packed("Mew", item) for item in items] + [packed("Onix", "Eviolite", ability="Sturdy")], tables(), other=0.0
     )
 
 
 def believe(pool: SetPool, *lines: str, row: int = MEW, weighing: bool = False) -> Posterior:
-    beliefs = Beliefs(FORMAT, pool, weighing=Weighing(FORMAT) if weighing else None)
+    beliefs = Beliefs(played(), pool, weighing=Weighing(played()) if weighing else None)
     beliefs.read([line.split("|") for line in battle(*lines).split("\n")])
     found = beliefs.of(row)
     assert found is not None
@@ -38,7 +51,7 @@ def believe(pool: SetPool, *lines: str, row: int = MEW, weighing: bool = False) 
 
 
 def item(belief: Posterior, name: str) -> float:
-    return belief.items().get(DEX.items[name], 0.0)
+    return belief.items().get(dex().items[name], 0.0)
 
 
 def test_before_anything_shows_sets_are_as_likely_as_they_are_used() -> None:
@@ -49,12 +62,12 @@ def test_before_anything_shows_sets_are_as_likely_as_they_are_used() -> None:
 
 def test_a_move_leaves_the_sets_that_have_it() -> None:
     pool = pool_of_teams(
-        [packed("Mew", "Leftovers"), packed("Mew", "Life Orb", moves="roost,surf,toxic,protect")], TABLES, other=0.0
+        [packed("Mew", "Leftovers"), packed("Mew", "Life Orb", moves="roost,surf,toxic,protect")], tables(), other=0.0
     )
     belief = believe(pool, "|", "|move|p1a: Mew|Roost|p1a: Mew")
     assert item(belief, "Life Orb") > 0.95
-    assert belief.moves()[DEX.moves["roost"]] == 1.0
-    assert belief.moves()[DEX.moves["toxic"]] > 0.95
+    assert belief.moves()[dex().moves["roost"]] == 1.0
+    assert belief.moves()[dex().moves["toxic"]] > 0.95
 
 
 def test_an_item_that_shows_is_known() -> None:
@@ -66,7 +79,7 @@ def test_an_item_that_shows_is_known() -> None:
         "|-heal|p1a: Mew|56/100|[from] item: Leftovers",
         "|upkeep",
     )
-    assert belief.items() == {DEX.items["Leftovers"]: 1.0}
+    assert belief.items() == {dex().items["Leftovers"]: 1.0}
 
 
 HURT = ("|", "|move|p2a: Onix|Rock Slide|p1a: Mew", "|-damage|p1a: Mew|70/100")
@@ -111,7 +124,7 @@ def test_who_is_not_hurt_by_rocks_wears_boots() -> None:
 
 
 def ability_pool(species: str, *abilities: str) -> SetPool:
-    return pool_of_teams([packed(species, "Quick Claw", ability=ability) for ability in abilities], TABLES, other=0.0)
+    return pool_of_teams([packed(species, "Quick Claw", ability=ability) for ability in abilities], tables(), other=0.0)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +158,7 @@ def test_abilities_show_themselves_or_are_not_there(
     species: str, abilities: tuple[str, ...], lines: tuple[str, ...], left: str
 ) -> None:
     belief = believe(ability_pool(species, *abilities), *lines, row=1)
-    assert belief.abilities()[DEX.abilities[left]] > 0.95
+    assert belief.abilities()[dex().abilities[left]] > 0.95
 
 
 def test_an_illusion_that_ends_takes_back_what_was_noted_of_its_model() -> None:
@@ -156,7 +169,7 @@ def test_an_illusion_that_ends_takes_back_what_was_noted_of_its_model() -> None:
 def test_damage_tells_strong_from_weak() -> None:
     attackers = [packed("Mew", "Quick Claw", moves="surf,psychic", evs=evs) for evs in (",,,252,,", "252,,,,,")]
     pool = pool_of_teams(
-        [*attackers, packed("Onix", "Quick Claw", ability="Sturdy", evs="252,,,,252,")], TABLES, other=0.0
+        [*attackers, packed("Onix", "Quick Claw", ability="Sturdy", evs="252,,,,252,")], tables(), other=0.0
     )
     # 252 Sp. Atk Mew's Psychic does 55.4 to 65.5% to Onix with 252 HP and Sp. Def, without it 44.0 to 52.1%.
     strong = believe(pool, "|", "|move|p1a: Mew|Psychic|p2a: Onix", "|-damage|p2a: Onix|40/100", weighing=True)
@@ -172,7 +185,7 @@ def test_the_order_of_moves_tells_fast_from_slow() -> None:
             packed("Mew", "Quick Claw"),
             packed("Jynx", "Quick Claw", ability="Oblivious", evs=",,,,,252"),
         ],
-        TABLES,
+        tables(),
         other=0.0,
     )
     lines = (
@@ -196,7 +209,7 @@ def test_probabilities_are_never_all_nought() -> None:
 
 
 def test_long_battles_do_not_overflow() -> None:
-    candidates = mew("Leftovers", "Life Orb", "Quick Claw").candidates(DEX.species["Mew"], 100)
+    candidates = mew("Leftovers", "Life Orb", "Quick Claw").candidates(dex().species["Mew"], 100)
     first, second, _ = candidates.sets
     likelihood = Weighed({first: 5000.0, second: -5000.0}).likelihood(candidates)
     assert np.isfinite(np.log(likelihood)).all()
