@@ -5,8 +5,10 @@ import pytest
 import torch
 
 from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings
+from sparring.learn.batches import batches
 from sparring.learn.learner import NotFinite
 from sparring.learn.magnet import Magnet, MagnetSettings
+from sparring.learn.optimiser import Optimiser, OptimiserSettings, scheduled
 from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.learn.rnad import Rnad, RnadSettings
 from sparring.policy import ActorCritic
@@ -85,3 +87,64 @@ def test_a_normaliser_takes_in_the_rows_of_each_update_once_and_after_its_gradie
         assert torch.equal(weight, network.head.value[0].weight)
         assert not torch.equal(weight, before)
     assert len(network.seen) == 2
+
+
+def test_a_cosine_schedule_rises_through_its_warm_up_and_falls_slowly_at_both_ends():
+    settings = OptimiserSettings(learning_rate=1.0, lr_schedule="cosine", warmup=0.2)
+    rates = [scheduled(settings, progress) for progress in (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)]
+    half = 0.5**0.5 / 2
+    assert rates == pytest.approx([0.01, 0.5, 1.0, 0.5 + half, 0.5, 0.5 - half, 0.01])
+    constant = OptimiserSettings(learning_rate=1.0, lr_schedule="constant", warmup=0.5)
+    assert [scheduled(constant, progress) for progress in (0.25, 0.5, 1.0)] == [0.5, 1.0, 1.0]
+
+
+def test_only_matrices_decay():
+    network = poker.policy()
+    optimiser = Optimiser(network, OptimiserSettings(weight_decay=0.1), device=poker.CPU)
+    before = {name: weight.detach().clone() for name, weight in network.named_parameters()}
+    for weight in network.parameters():
+        weight.grad = torch.zeros_like(weight)
+    optimiser.schedule(0.0)
+    optimiser.apply({})
+    for name, weight in network.named_parameters():
+        wanted = before[name] * (1 - 1e-3 * 0.1) if weight.ndim >= 2 else before[name]
+        torch.testing.assert_close(weight.detach(), wanted, rtol=1e-6, atol=0)
+
+
+def test_parts_of_a_batch_make_the_step_of_the_whole():
+    episodes, stepped = poker.collect(100), []
+    for size in (1000, 7):
+        torch.manual_seed(0)
+        network = poker.policy()
+        optimiser = Optimiser(network, OptimiserSettings(), device=poker.CPU)
+        rng = np.random.default_rng(0)
+        (batch,) = batches(episodes, minibatch_size=episodes.rows, device=poker.CPU, rng=rng)
+        parts = batch.parts(size)
+        assert sum(part.rows.size for part in parts) == batch.rows.size
+        assert len(parts) == -(-batch.rows.size // size)
+        for part in parts:
+            output = optimiser.unroll(part)
+            optimiser.accumulate((output.logits.square().sum() + output.value.sum()) / batch.rows.size, {})
+        optimiser.apply({})
+        stepped.append([weight.detach() for weight in network.parameters()])
+    for whole, parted in zip(*stepped, strict=True):
+        torch.testing.assert_close(parted, whole, rtol=1e-4, atol=1e-6)
+
+
+def test_a_learner_that_cannot_be_compiled_says_so_once_and_goes_on(monkeypatch):
+    def broken(function, dynamic=None):
+        def call(*args):
+            raise RuntimeError("no compiler")
+
+        return call
+
+    monkeypatch.setattr(torch, "compile", broken)
+    said = []
+    network = poker.policy()
+    optimiser = Optimiser(network, OptimiserSettings(compile=True), device=poker.CPU, say=said.append)
+    rng = np.random.default_rng(0)
+    for batch in batches(poker.collect(10), minibatch_size=8, device=poker.CPU, rng=rng):
+        assert torch.equal(
+            optimiser.unroll(batch).logits, network.unroll(batch.observation, batch.legal, batch.memory).logits
+        )
+    assert said == ["torch.compile failed for the learner (RuntimeError); going on without it"]

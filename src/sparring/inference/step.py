@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-import torch
 from torch import Tensor, nn
 
+from sparring.inference.compiled import Compiled
 from sparring.inference.device import Device
 from sparring.policy import Memory, Output
 
@@ -46,27 +46,18 @@ class CompiledStep:
     """`module.step` through `torch.compile`; if that fails it says so once and goes on without it."""
 
     def __init__(self, module: nn.Module, device: Device, *, name: str, say: Callable[[str], None]) -> None:
-        self._plain = TorchStep(module, device)
         step: Callable[..., Output] = module.step  # type: ignore[assignment]
-        self._compiled: Callable[..., Output] | None = torch.compile(step, dynamic=False)
-        self._name = name
-        self._say = say
+        self._step = Compiled(step, what=f"policy {name}", say=say, dynamic=False)
+        self._prefers_few = device.prefers_few_shapes
 
     @property
     def few_shapes(self) -> bool:
         """As long as it is compiled, and then as torch would have it."""
-        return self._compiled is not None or self._plain.few_shapes
+        return self._step.works or self._prefers_few
 
     def __call__(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
         """See `Step`."""
-        if self._compiled is None:
-            return self._plain(observation, legal, memory)
-        try:
-            return self._compiled(observation, legal, memory)
-        except Exception as error:  # torch.compile raises whatever its back ends raise
-            self._say(f"torch.compile failed for policy {self._name} ({type(error).__name__}); going on without it")
-            self._compiled = None
-            return self._plain(observation, legal, memory)
+        return self._step(observation, legal, memory)
 
     def refresh(self) -> None:
         """Nothing to do: compiled code reads the module's weights."""

@@ -10,15 +10,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sparring.core import Array, Episodes, Rows, masked_log_softmax
+from sparring.core import Array, Episodes, GameSpec, Rows, masked_log_softmax
 from sparring.core.episodes import unpack_mask
 from sparring.core.rows import flatten, nested
 from sparring.core.settings import Count, Fraction, NonNegative, NonNegativeInt, Positive
 from sparring.inference import Device
 from sparring.learn.learner import mean_metrics
-from sparring.learn.optimiser import LrSchedule, Optimiser
+from sparring.learn.optimiser import Optimiser, OptimiserSettings
 from sparring.learn.replay import ReplayWindow
-from sparring.policy import Policy, value_error
+from sparring.policy import Output, Policy, value_error
 from sparring.search import GumbelSettings, PlaySettings, SearchSettings
 from sparring.search.player import false_resigns
 
@@ -37,9 +37,7 @@ class GateSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Points a match that the new weights must score: raising it lets fewer of them through."""
 
 
-class AlphaZeroSettings(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="alphazero"
-):
+class AlphaZeroSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind", tag="alphazero"):
     """AlphaZero: the policy learns what a tree search plays, the value how matches end.
 
     Each comment says what raising the value does.
@@ -61,10 +59,6 @@ class AlphaZeroSettings(
     """How often a decision is trained on, on average: raising it learns more from the same matches, and may overfit."""
     minibatch_size: Count = 512
     """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
-    learning_rate: Positive = 1e-3
-    """Raising it makes learning faster and less stable."""
-    lr_schedule: LrSchedule = "linear"
-    """`linear` lowers the learning rate over the run to a hundredth of its first value; `constant` keeps it."""
     value_coef: NonNegative = 1.0
     """Raising it makes the value loss count for more beside the policy loss."""
     q_ratio: Fraction = 0.25
@@ -72,8 +66,6 @@ class AlphaZeroSettings(
     less noisy and more biased."""
     augment_symmetry: bool = True
     """Whether half of the rows are trained on as their mirror image, where the game has one."""
-    max_grad_norm: Positive = 1.0
-    """Longer gradients are scaled down to this norm: raising it allows larger steps."""
     gate: GateSettings = GateSettings()
 
 
@@ -102,13 +94,7 @@ class AlphaZero:
         self._symmetry = symmetry if settings.augment_symmetry else None
         self._rng = np.random.default_rng(seed)
         self._window: ReplayWindow[SearchedRows] = ReplayWindow(settings.window_size)
-        self._optimiser = Optimiser(
-            policy,
-            learning_rate=settings.learning_rate,
-            lr_schedule=settings.lr_schedule,
-            max_grad_norm=settings.max_grad_norm,
-            device=device,
-        )
+        self._optimiser = Optimiser(policy, settings, device=device)
 
     @property
     def policy(self) -> Policy:
@@ -122,10 +108,7 @@ class AlphaZero:
         self._window.add(searched_rows(episodes, settings.q_ratio))
         steps = max(1, round(episodes.rows * settings.replay_ratio / settings.minibatch_size))
         metrics = mean_metrics(
-            [
-                self._step(self._window.draw(settings.minibatch_size, self._rng), episodes.spec.actions)
-                for _ in range(steps)
-            ]
+            [self._step(self._window.draw(settings.minibatch_size, self._rng), episodes.spec) for _ in range(steps)]
         )
         self._optimiser.absorb(episodes)
         metrics |= {
@@ -138,16 +121,15 @@ class AlphaZero:
             metrics |= {"resigned": resigned / len(episodes), "false_resigns": wrong / max(1, resigned)}
         return metrics
 
-    def _step(self, rows: SearchedRows, actions: int) -> dict[str, float]:
+    def _step(self, rows: SearchedRows, spec: GameSpec) -> dict[str, float]:
         """One gradient step on drawn rows. Returns its metrics."""
         device = self._device
-        legal, target_policy = unpack_mask(rows.legal, actions), rows.policy.astype(np.float32)
+        legal, target_policy = unpack_mask(rows.legal, spec.actions), rows.policy.astype(np.float32)
         if self._symmetry is not None:
             mirror(self._symmetry, slice(0, len(rows) // 2), rows.observation, legal, target_policy)
         observation, mask = device.tensors(rows.observation), device.tensor(legal)
         target_policies, value_targets = device.tensor(target_policy), device.tensor(rows.value)
-        with device.autocast():
-            output = self.policy.step(observation, mask, self.policy.initial_memory(len(rows)))
+        output = self._answers(spec, observation, mask)
         losses = alphazero_losses(output.logits.float(), mask, target_policies, value_error(output, value_targets))
         suspects = flatten({"observation": observation}) | {
             "policy target": target_policies,
@@ -158,6 +140,13 @@ class AlphaZero:
         loss = losses["policy_loss"] + self._settings.value_coef * losses["value_loss"]
         grad_norm = self._optimiser.step(loss, suspects)
         return {name: float(part.detach()) for name, part in losses.items()} | {"grad_norm": grad_norm}
+
+    def _answers(self, spec: GameSpec, observation: Mapping[str, Tensor], legal: Tensor) -> Output:
+        """What the policy says to k rows, each as the first of its match."""
+        seen = {name: field.unsqueeze(0) for name, field in observation.items()}
+        output = self._optimiser.answers(spec, seen, legal.unsqueeze(0), self.policy.initial_memory(len(legal)))
+        bins = None if output.bins is None else output.bins._replace(logits=output.bins.logits[0])
+        return Output(output.logits[0], output.value[0], output.memory, bins)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Weights, optimiser, the window and the order of draws."""

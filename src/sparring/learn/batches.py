@@ -2,17 +2,20 @@
 
 Without memory any rows make a minibatch, T is 1. With memory the unit is a segment: consecutive rows of one
 episode that start from the memory stored when they were played. Back-propagation stops at its borders.
+
+Episodes that were not played by the policy have no stored memory. They are packed: whole ones (or windows) of any
+length stand one behind the other in sequences of one length, and the policy begins anew with each.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sparring.core import Episodes
-from sparring.core.episodes import unpack_mask
+from sparring.core import Episodes, GameSpec
+from sparring.core.episodes import spans, unpack_mask
 from sparring.core.rows import flatten
 from sparring.inference import Device
 from sparring.policy import Memory
@@ -24,6 +27,8 @@ Indices = NDArray[np.intp]
 class Batch:
     """Rows `[T, B]` on the device, ready for `policy.unroll`."""
 
+    spec: GameSpec
+    """What they are rows of."""
     rows: Indices
     """`intp[T, B]` which rows of the episodes these are; padding repeats a segment's last row."""
     valid: Tensor
@@ -37,6 +42,29 @@ class Batch:
     """`float32[T, B, actions]` the distribution it was drawn from, where that was kept."""
     memory: Memory
     """Before the first of the T rows, `[B, ...]`."""
+    first: Tensor | None = None
+    """`bool[T, B]` where another episode begins in a packed sequence; None unless packed."""
+
+    def parts(self, rows: int) -> list["Batch"]:
+        """The batch in parts of at most `rows` rows each (or one sequence, if that is longer)."""
+        length, count = self.rows.shape
+        width = max(1, rows // length)
+        return [self] if width >= count else [self._columns(slice(at, at + width)) for at in range(0, count, width)]
+
+    def _columns(self, which: slice) -> "Batch":
+        """Some of the sequences."""
+        return replace(
+            self,
+            rows=self.rows[:, which],
+            valid=self.valid[:, which],
+            observation={name: field[:, which] for name, field in self.observation.items()},
+            legal=self.legal[:, which],
+            action=self.action[:, which],
+            log_prob=self.log_prob[:, which],
+            policy=None if self.policy is None else self.policy[:, which],
+            memory={name: state[which] for name, state in self.memory.items()},
+            first=None if self.first is None else self.first[:, which],
+        )
 
     @property
     def inputs(self) -> dict[str, Tensor]:
@@ -56,6 +84,62 @@ def batches(episodes: Episodes, *, minibatch_size: int, device: Device, rng: np.
     for begin in range(0, len(order), per_batch):
         chosen = order[begin : begin + per_batch]
         yield _make_batch(episodes, starts[chosen], lengths[chosen], segments=chosen, device=device)
+
+
+def packed_batches(
+    episodes: Episodes, *, minibatch_size: int, length: int, device: Device, rng: np.random.Generator
+) -> Iterator[Batch]:
+    """All rows of `episodes` once, in packed sequences of at most `length` rows, about `minibatch_size` at a time.
+
+    A longer episode is cut into windows, each of which begins anew.
+    """
+    starts, lengths = _cut(episodes.starts, episodes.headers.lengths.astype(np.intp), length)
+    order = rng.permutation(len(starts))
+    rows, valid, first = packed(starts[order], lengths[order], length)
+    columns = rng.permutation(rows.shape[1])
+    per_batch = max(1, minibatch_size // length)
+    for begin in range(0, len(columns), per_batch):
+        chosen = columns[begin : begin + per_batch]
+        steps = int(valid[:, chosen].any(axis=1).sum())  # padding is always at the end
+        at = (slice(steps), chosen)
+        yield replace(_rows_batch(episodes, rows[at], valid[at], device=device), first=device.tensor(first[at]))
+
+
+def packed(starts: Indices, lengths: Indices, length: int) -> tuple[Indices, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Sequences of rows one behind the other in columns of `length` rows.
+
+    Sequence b has rows `starts[b]` to `starts[b] + lengths[b] - 1`, at most `length`. Returns `intp[length, columns]`
+    row numbers, `bool[length, columns]` false where padding, and `bool[length, columns]` true where a sequence begins;
+    so does padding, which repeats a row of its column. The longest are placed first, each in the column that it fills
+    best: of Pokémon battles less than a twentieth of the room is left.
+    """
+    order = np.argsort(-lengths, kind="stable")
+    column, offset = np.empty(len(starts), np.intp), np.empty(len(starts), np.intp)
+    room: list[int] = []
+    for number in order.tolist():
+        size = int(lengths[number])
+        fitting = [at for at, left in enumerate(room) if left >= size]
+        at = min(fitting, key=room.__getitem__) if fitting else len(room)
+        if not fitting:
+            room.append(length)
+        column[number], offset[number] = at, length - room[at]
+        room[at] -= size
+    rows = np.empty((length, len(room)), np.intp)
+    rows[:, column[order]] = starts[order]
+    valid, first = np.zeros(rows.shape, np.bool_), np.ones(rows.shape, np.bool_)
+    place, column = spans(offset, lengths), np.repeat(column, lengths)
+    rows[place, column] = spans(starts, lengths)
+    valid[place, column] = True
+    first[place, column] = False
+    first[offset, column[np.cumsum(lengths) - lengths]] = True
+    return rows, valid, first
+
+
+def _cut(starts: Indices, lengths: Indices, length: int) -> tuple[Indices, Indices]:
+    """First row and length of the windows of at most `length` rows that episodes are cut into."""
+    windows = -(-lengths // length)
+    offset = (np.arange(int(windows.sum())) - np.repeat(np.cumsum(windows) - windows, windows)) * length
+    return np.repeat(starts, windows) + offset, np.minimum(length, np.repeat(lengths, windows) - offset)
 
 
 def one_batch(episodes: Episodes, *, device: Device) -> Batch:
@@ -78,8 +162,17 @@ def _make_batch(
 ) -> Batch:
     """The segments of these first rows and lengths, which start from the memories numbered `segments`."""
     rows, valid = padded(starts, lengths)
+    batch = _rows_batch(episodes, rows, valid, device=device)
+    if episodes.memory is None:
+        return batch
+    return replace(batch, memory=device.tensors(episodes.memory.take(segments).state))
+
+
+def _rows_batch(episodes: Episodes, rows: Indices, valid: NDArray[np.bool_], *, device: Device) -> Batch:
+    """The rows `intp[T, B]` without any memory."""
     steps = episodes.steps.take(rows)
     return Batch(
+        spec=episodes.spec,
         rows=rows,
         valid=device.tensor(valid),
         observation=device.tensors(steps.observation),
@@ -87,7 +180,7 @@ def _make_batch(
         action=device.tensor(steps.action).long(),
         log_prob=device.tensor(steps.log_prob),
         policy=None if steps.policy is None else device.tensor(steps.policy),
-        memory={} if episodes.memory is None else device.tensors(episodes.memory.take(segments).state),
+        memory={},
     )
 
 
@@ -95,9 +188,4 @@ def _segments(episodes: Episodes) -> tuple[Indices, Indices]:
     """First row and length of every segment, `intp[s]` each, in the order of the stored memories."""
     if episodes.segment == 0:
         return np.arange(episodes.rows, dtype=np.intp), np.ones(episodes.rows, np.intp)
-    counts = episodes.segment_counts
-    number = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    offset = number * episodes.segment
-    starts = np.repeat(episodes.starts, counts) + offset
-    lengths = np.minimum(episodes.segment, np.repeat(episodes.headers.lengths, counts) - offset)
-    return starts, lengths
+    return _cut(episodes.starts, episodes.headers.lengths.astype(np.intp), episodes.segment)

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -17,17 +16,15 @@ from torch import Tensor
 
 from sparring.core import Episodes, masked_log_softmax
 from sparring.core.episodes import SegmentMemory, unpack_mask
-from sparring.core.settings import Count, Fraction, NonNegative, Positive
+from sparring.core.settings import Count, Fraction, NonNegative
 from sparring.inference import Device
 from sparring.learn.batches import Batch, batches
 from sparring.learn.learner import mean_metrics
-from sparring.learn.optimiser import LrSchedule, Optimiser
+from sparring.learn.optimiser import Optimiser, OptimiserSettings
 from sparring.policy import Policy, value_error
 
 
-class ImitationSettings(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="imitation"
-):
+class ImitationSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind", tag="imitation"):
     """Imitation of the episodes that `data` names. Each comment says what raising the value does."""
 
     batch_size: Count = 16384
@@ -36,10 +33,6 @@ class ImitationSettings(
     """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
     segment_length: Count = 32
     """Decisions in a row that a network with memory is trained on: raising it teaches a longer memory."""
-    learning_rate: Positive = 1e-3
-    """Raising it makes learning faster and less stable."""
-    lr_schedule: LrSchedule = "linear"
-    """`linear` lowers the learning rate over the run to a hundredth of its first value; `constant` keeps it."""
     value_coef: NonNegative = 0.5
     """Raising it makes the value loss count for more beside the policy loss."""
     label_smoothing: Fraction = 0.0
@@ -48,8 +41,6 @@ class ImitationSettings(
     """What a choice of a player who lost counts beside one of a player who won: below 1, winners are imitated more."""
     holdout: Fraction = 0.05
     """The part of the matches that is never trained on, and on which the policy is validated."""
-    max_grad_norm: Positive = 1.0
-    """Longer gradients are scaled down to this norm: raising it allows larger steps."""
 
 
 class Imitation:
@@ -60,13 +51,7 @@ class Imitation:
         self._device = device
         self._rng = np.random.default_rng(seed)
         self._recurrent = bool(policy.initial_memory(1))
-        self._optimiser = Optimiser(
-            policy,
-            learning_rate=settings.learning_rate,
-            lr_schedule=settings.lr_schedule,
-            max_grad_norm=settings.max_grad_norm,
-            device=device,
-        )
+        self._optimiser = Optimiser(policy, settings, device=device)
 
     @property
     def policy(self) -> Policy:
@@ -107,8 +92,7 @@ class Imitation:
     def _losses(self, batch: Batch, episodes: Episodes) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         outcome = np.repeat(episodes.headers.outcome, episodes.headers.lengths)
         target = batch.pick(outcome, self._device)
-        with self._device.autocast():
-            output = self.policy.unroll(batch.observation, batch.legal, batch.memory)
+        output = self._optimiser.unroll(batch)
         weight = torch.where(target < 0, self._settings.loser_weight, 1.0) * batch.valid
         losses = imitation_losses(
             output.logits.float(),

@@ -4,72 +4,153 @@ Every learner holds one `Optimiser`, so that the learning-rate schedule, gradien
 normalisers' statistics and the saved state are the same for all of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from math import cos, pi
 from typing import Any, Literal
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
-from sparring.core import Episodes
+from sparring.core import Episodes, GameSpec
 from sparring.core.rows import flatten, nested
+from sparring.core.settings import Fraction, NonNegative, Positive
 from sparring.inference import Device
+from sparring.inference.compiled import Compiled
+from sparring.learn.batches import Batch
 from sparring.learn.learner import NotFinite, first_not_finite
-from sparring.policy import Absorbing, Policy
+from sparring.policy import Absorbing, Memory, Output, Packing, Policy, policy_for
 
-LrSchedule = Literal["constant", "linear"]
+LrSchedule = Literal["constant", "linear", "cosine"]
 
 _LEAST_RATE = 0.01
-"""A linear schedule ends at this part of the first learning rate."""
+"""A schedule that falls ends at this part of the learning rate, and a warm-up begins there."""
+
+
+class OptimiserSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every learner can set about its gradient steps. Each comment says what raising the value does."""
+
+    learning_rate: Positive = 1e-3
+    """Raising it makes learning faster and less stable."""
+    lr_schedule: LrSchedule = "linear"
+    """`linear` and `cosine` lower the learning rate over the run to a hundredth, cosine slowly at both ends; `constant`
+    keeps it."""
+    warmup: Fraction = 0.0
+    """The part of the run over which the learning rate rises to its full value: raising it lets large networks begin
+    gently."""
+    weight_decay: NonNegative = 0.0
+    """How fast the weights of matrices shrink beside learning (AdamW): raising it makes large networks overfit less."""
+    max_grad_norm: Positive = 1.0
+    """Longer gradients are scaled down to this norm: raising it allows larger steps."""
+    compile: bool = False
+    """Whether learning runs through torch.compile: a slow first update, faster ones after it."""
+    activation_checkpointing: bool = False
+    """Whether a transformer works out its activations a second time instead of keeping them: a third more work, a
+    fraction of the memory. Other networks pass it over."""
+
+
+def scheduled(settings: OptimiserSettings, progress: float) -> float:
+    """The learning rate at `progress` in [0, 1] through the run."""
+    if progress < settings.warmup:
+        part = progress / settings.warmup
+    else:
+        past = (progress - settings.warmup) / (1 - settings.warmup) if settings.warmup < 1 else 0.0
+        part = {"constant": 1.0, "linear": 1 - past, "cosine": (1 + cos(pi * past)) / 2}[settings.lr_schedule]
+    return settings.learning_rate * max(part, _LEAST_RATE)
 
 
 class Optimiser:
-    """Adam with a learning-rate schedule, gradient clipping, and float16 loss scaling where the device needs it."""
+    """AdamW with a learning-rate schedule, gradient clipping, and float16 loss scaling where the device needs it."""
 
     def __init__(
         self,
         policy: Policy,
+        settings: OptimiserSettings,
         *,
-        learning_rate: float,
-        lr_schedule: LrSchedule,
-        max_grad_norm: float,
         device: Device,
         beta1: float = 0.9,
+        say: Callable[[str], None] = print,
     ) -> None:
         self.policy = policy.to(device.torch_device)
-        self._learning_rate = learning_rate
-        self._lr_schedule = lr_schedule
-        self._max_grad_norm = max_grad_norm
+        policy.checkpointing = settings.activation_checkpointing
+        self._settings = settings
         self._device = device
         self._scaler = device.scaler()
-        self._adam = torch.optim.Adam(policy.parameters(), lr=learning_rate, betas=(beta1, 0.999), eps=1e-5)
+        self._adam = torch.optim.AdamW(
+            _groups(policy, settings.weight_decay), lr=settings.learning_rate, betas=(beta1, 0.999), eps=1e-5
+        )
+        self._say = say
+        self._unrolls: dict[tuple[int, bool], Callable[..., Output]] = {}
+
+    def unroll(self, batch: Batch) -> Output:
+        """What the policy says to `batch`, in the device's precision, and compiled if that is set."""
+        return self.answers(batch.spec, batch.observation, batch.legal, batch.memory, first=batch.first)
+
+    def answers(
+        self,
+        spec: GameSpec,
+        observation: Mapping[str, Tensor],
+        legal: Tensor,
+        memory: Memory,
+        *,
+        first: Tensor | None = None,
+    ) -> Output:
+        """What the policy says to rows `[T, B]` of `spec`, packed where `first: bool[T, B]` is given."""
+        policy = policy_for(self.policy, spec)
+        with self._device.autocast():
+            if first is None:
+                return self._function(policy, packed=False)(observation, legal, memory)
+            return self._function(policy, packed=True)(observation, legal, first)
+
+    def _function(self, policy: Policy, *, packed: bool) -> Callable[..., Output]:
+        """The policy's function for sequences, or for packed ones."""
+        if packed:
+            assert isinstance(policy, Packing)
+            function: Callable[..., Output] = policy.unroll_packed
+        else:
+            function = policy.unroll
+        if not self._settings.compile:
+            return function
+        key = (id(policy), packed)
+        if key not in self._unrolls:
+            self._unrolls[key] = Compiled(function, what="the learner", say=self._say)
+        return self._unrolls[key]
 
     def schedule(self, progress: float) -> float:
         """Sets the learning rate for `progress` in [0, 1] through the run, and returns it."""
-        rate = self._learning_rate * (1 - progress if self._lr_schedule == "linear" else 1)
-        rate = max(rate, self._learning_rate * _LEAST_RATE)
+        rate = scheduled(self._settings, progress)
         for group in self._adam.param_groups:
             group["lr"] = rate
         return rate
 
     def step(self, loss: Tensor, suspects: Mapping[str, Tensor]) -> float:
-        """One step down `loss`; returns the gradient norm before clipping.
+        """One step down `loss`; returns the gradient norm before clipping. See `accumulate` for what it raises."""
+        self.accumulate(loss, suspects)
+        return self.apply(suspects)
 
-        If the loss or the gradient is not finite nothing is changed and `NotFinite` is raised, naming the first of
-        `suspects` (inputs first, then what was computed from them) that is not finite.
+    def accumulate(self, loss: Tensor, suspects: Mapping[str, Tensor]) -> None:
+        """Adds the gradient of `loss`, a part of the loss of a step that `apply` will take.
+
+        If the loss or later the gradient is not finite no weight is changed and `NotFinite` is raised, naming the first
+        of `suspects` (inputs first, then what was computed from them) that is not finite.
         """
         if not torch.isfinite(loss):
+            self._adam.zero_grad(set_to_none=True)
             raise NotFinite(first_not_finite(suspects) or "loss", suspects)
-        self._adam.zero_grad(set_to_none=True)
         self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+
+    def apply(self, suspects: Mapping[str, Tensor]) -> float:
+        """One step down the gradients that were accumulated; returns their norm before clipping."""
         self._scaler.unscale_(self._adam)
         gradients = {f"gradient of {n}": p.grad for n, p in self.policy.named_parameters() if p.grad is not None}
         total = nn.utils.get_total_norm(gradients.values())
         norm = float(total)
         if norm != norm or (norm == float("inf") and not self._scaler.is_enabled()):
             raise NotFinite(first_not_finite(gradients) or "gradient norm", suspects)
-        nn.utils.clip_grads_with_norm_(self.policy.parameters(), self._max_grad_norm, total)
+        nn.utils.clip_grads_with_norm_(self.policy.parameters(), self._settings.max_grad_norm, total)
         self._scaler.step(self._adam)
         self._scaler.update()
+        self._adam.zero_grad(set_to_none=True)
         return norm
 
     def absorb(self, episodes: Episodes) -> None:
@@ -97,3 +178,18 @@ class Optimiser:
         moments = {int(index): entry for index, entry in nested(parts.get("adam", {})).items()}
         self._adam.load_state_dict({"state": moments, "param_groups": values["groups"]})
         self._scaler.load_state_dict(values["scaler"])
+
+
+def _groups(policy: Policy, weight_decay: float) -> list[dict[str, Any]]:
+    """Weights in groups for AdamW: only matrices decay, not biases, scales and embeddings of names."""
+    if not weight_decay:
+        return [{"params": list(policy.parameters()), "weight_decay": 0.0}]
+    tables = {id(module.weight) for module in policy.modules() if isinstance(module, nn.Embedding)}
+    decays = [weight.ndim >= 2 and id(weight) not in tables for weight in policy.parameters()]
+    return [
+        {
+            "params": [weight for weight, own in zip(policy.parameters(), decays, strict=True) if own == wanted],
+            "weight_decay": weight_decay if wanted else 0.0,
+        }
+        for wanted in (True, False)
+    ]

@@ -6,7 +6,6 @@ Both seats' episodes train the one policy: in a zero-sum game each is the other'
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -18,12 +17,12 @@ from sparring.core.settings import Count, Fraction, NonNegative, NonNegativeInt,
 from sparring.inference import Device
 from sparring.learn.batches import Batch, batches
 from sparring.learn.learner import NotFinite, explained_variance, first_not_finite, mean_metrics
-from sparring.learn.optimiser import LrSchedule, Optimiser
+from sparring.learn.optimiser import Optimiser, OptimiserSettings
 from sparring.learn.returns import generalised_advantages
 from sparring.policy import Policy, value_error
 
 
-class PpoSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="ppo"):
+class PpoSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind", tag="ppo"):
     """PPO: policy gradients in clipped steps.
 
     Each comment says what raising the value does.
@@ -35,10 +34,6 @@ class PpoSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Most passes over them: raising it learns more from the same data, until `target_kl` ends the update."""
     minibatch_size: Count = 2048
     """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
-    learning_rate: Positive = 1e-3
-    """Raising it makes learning faster and less stable."""
-    lr_schedule: LrSchedule = "linear"
-    """`linear` lowers the learning rate over the run to a hundredth of its first value; `constant` keeps it."""
     clip_range: Positive = 0.2
     """Raising it lets an update change the probability of an action by a larger factor."""
     value_coef: NonNegative = 0.5
@@ -50,7 +45,6 @@ class PpoSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     gae_lambda: Fraction = 0.95
     """Raising it relies less on the value function: less bias, more variance."""
     max_grad_norm: Positive = 0.5
-    """Longer gradients are scaled down to this norm: raising it allows larger steps."""
     target_kl: Positive = 0.03
     """The update ends after the epoch in which the approximate KL divergence exceeds this: raising it lets the policy
     change more in an update."""
@@ -72,13 +66,7 @@ class Ppo:
         self._settings = settings
         self._device = device
         self._rng = np.random.default_rng(seed)
-        self._optimiser = Optimiser(
-            policy,
-            learning_rate=settings.learning_rate,
-            lr_schedule=settings.lr_schedule,
-            max_grad_norm=settings.max_grad_norm,
-            device=device,
-        )
+        self._optimiser = Optimiser(policy, settings, device=device)
 
     @property
     def policy(self) -> Policy:
@@ -143,8 +131,7 @@ class Ppo:
         """One gradient step. Returns its metrics."""
         settings, device = self._settings, self._device
         advantages, value_targets = batch.pick(advantage, device), batch.pick(value_target, device)
-        with device.autocast():
-            output = self.policy.unroll(batch.observation, batch.legal, batch.memory)
+        output = self._optimiser.unroll(batch)
         log_probs = masked_log_softmax(output.logits.float(), batch.legal, xp=torch)
         losses = ppo_losses(
             log_prob=log_probs.gather(-1, batch.action.unsqueeze(-1)).squeeze(-1),

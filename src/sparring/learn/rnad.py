@@ -19,7 +19,6 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-import msgspec
 import numpy as np
 import torch
 from msgspec import Meta
@@ -33,13 +32,13 @@ from sparring.inference import Device
 from sparring.inference.device import to_numpy
 from sparring.learn.batches import one_batch
 from sparring.learn.learner import explained_variance, mean_metrics
-from sparring.learn.optimiser import LrSchedule, Optimiser
+from sparring.learn.optimiser import LrSchedule, Optimiser, OptimiserSettings
 from sparring.learn.outputs import row_outputs
 from sparring.learn.vtrace import VtraceRows, VtraceSettings, belief_weights, joint_order, two_seat_vtrace
 from sparring.policy import Output, Policy, value_error
 
 
-class RnadSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="rnad"):
+class RnadSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind", tag="rnad"):
     """R-NaD: towards an equilibrium, by way of games with regularised rewards.
 
     Each comment says what raising the value does. DeepNash's values are the defaults; a small game wants larger steps
@@ -51,10 +50,9 @@ class RnadSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     minibatch_size: Count = 16384
     """Decisions for each gradient step, in whole matches: raising it makes steps less noisy and fewer."""
     learning_rate: Positive = 5e-5
-    """Raising it makes learning faster and less stable."""
     lr_schedule: LrSchedule = "constant"
-    """`linear` lowers the learning rate over the run to a hundredth of its first value, which averages out the noise in
-    rarely seen states; `constant` keeps it."""
+    """`linear` and `cosine` lower the learning rate over the run to a hundredth, which averages out the noise in rarely
+    seen states; `constant` keeps it."""
     eta: NonNegative = 0.2
     """Weight of the regularisation, relative to the size of rewards: raising it makes learning steadier, the policy
     more mixed, and each iteration's progress smaller."""
@@ -79,7 +77,6 @@ class RnadSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     value_coef: NonNegative = 1.0
     """Raising it makes the value loss count for more beside the policy loss."""
     max_grad_norm: Positive = 10_000.0
-    """Longer gradients are scaled down to this norm: raising it allows larger steps."""
     policy_threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.03
     """Actions less likely than this are not played where the policy is rated: raising it makes that policy purer."""
     temperature: Positive = 1.0
@@ -102,14 +99,7 @@ class Rnad:
         """Gradient steps so far."""
         self._settings = settings
         self._device = device
-        self._optimiser = Optimiser(
-            policy,
-            learning_rate=settings.learning_rate,
-            lr_schedule=settings.lr_schedule,
-            max_grad_norm=settings.max_grad_norm,
-            device=device,
-            beta1=0.0,
-        )
+        self._optimiser = Optimiser(policy, settings, device=device, beta1=0.0)
         self.target, self.previous, self.before = (copy.deepcopy(policy).requires_grad_(False) for _ in range(3))
 
     @property
@@ -140,8 +130,7 @@ class Rnad:
         batch = one_batch(episodes, device=device)
         if batch.policy is None:
             raise ValueError("R-NaD needs the whole behaviour policy of every row: collect with keep_policy")
-        with device.autocast():
-            output = _at(self.policy.unroll(batch.observation, batch.legal, batch.memory), batch.valid)
+        output = _at(self._optimiser.unroll(batch), batch.valid)
         legal, action = batch.legal[batch.valid], batch.action[batch.valid].unsqueeze(-1)
         logits = output.logits.float()
         log_probs = masked_log_softmax(logits, legal, xp=torch)

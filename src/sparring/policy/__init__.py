@@ -1,7 +1,18 @@
 """What every torch network looks like here: interface, memory cores, value heads, the common actor-critic shape."""
 
 from sparring.policy.actor_critic import ActorCritic, mlp
-from sparring.policy.interface import Absorbing, Bins, Memory, Output, Policy, parameter_count, parameter_text
+from sparring.policy.interface import (
+    Absorbing,
+    Bins,
+    Memory,
+    Output,
+    Packing,
+    Policy,
+    Versatile,
+    parameter_count,
+    parameter_text,
+    policy_for,
+)
 from sparring.policy.memory import Core, LstmMemory, MemoryName, NoMemory, memory_core
 from sparring.policy.named import NamedEmbedding
 from sparring.policy.turns import TurnMemory
@@ -19,13 +30,16 @@ __all__ = [
     "NamedEmbedding",
     "NoMemory",
     "Output",
+    "Packing",
     "Policy",
     "TurnMemory",
+    "Versatile",
     "expected_value",
     "memory_core",
     "mlp",
     "parameter_count",
     "parameter_text",
+    "policy_for",
     "two_hot",
     "value_error",
     "value_support",

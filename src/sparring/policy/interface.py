@@ -10,6 +10,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
+from sparring.core import GameSpec
+
 Memory = dict[str, Tensor]
 """Name to `dtype[k, ...]`; `{}` for a policy without memory."""
 
@@ -40,6 +42,10 @@ class Policy(nn.Module, ABC):
     module that only plays needs no `unroll`, and need not derive from this class as long as it has the other methods.
     """
 
+    checkpointing: bool = False
+    """Whether `unroll` should work out its activations again for gradients instead of keeping them; a network whose
+    activations are few may pass it over."""
+
     @abstractmethod
     def initial_memory(self, rows: int) -> Memory:
         """Memory of `rows` seats that have seen nothing: zeros."""
@@ -61,12 +67,35 @@ class Policy(nn.Module, ABC):
 
 
 @runtime_checkable
+class Packing(Protocol):
+    """A policy that can be trained on several matches in one sequence, so that short ones need no padding."""
+
+    def unroll_packed(self, observation: Mapping[str, Tensor], legal: Tensor, first: Tensor) -> Output:
+        """Answers sequences as `unroll` does, from no memory on, and anew where `first: bool[T, B]`; carries none."""
+        ...
+
+
+@runtime_checkable
+class Versatile(Protocol):
+    """A policy whose weights play more than one spec of their game: other rules, other actions."""
+
+    def playing(self, spec: GameSpec) -> Policy:
+        """The same weights for rows of `spec`, as one object however often it is asked; raises `InputError`."""
+        ...
+
+
+@runtime_checkable
 class Absorbing(Protocol):
     """A policy that normalises its inputs by running statistics; they are buffers, saved with the weights."""
 
     def absorb(self, observation: Mapping[str, Tensor]) -> None:
         """Updates the statistics with rows `[k, *shape]`. Learners call it once, at the end of each update."""
         ...
+
+
+def policy_for(policy: Policy, spec: GameSpec) -> Policy:
+    """`policy` for rows of `spec`: itself, unless it plays several specs."""
+    return policy.playing(spec) if isinstance(policy, Versatile) else policy
 
 
 def parameter_count(policy: nn.Module) -> int:
