@@ -34,7 +34,7 @@ from sparring.core.player import Attending, Player, RandomPlayer, SeededPlayer
 from sparring.core.rows import Array, Rows
 from sparring.core.score import Score, wilson_interval
 from sparring.core.spec import Field, GameSpec
-from sparring.core.stages import Stages
+from sparring.core.stages import Helped, Helpers, Staged, Stages, Ticking
 from sparring.core.vocabulary import Vocabulary
 
 __all__ = [
@@ -53,6 +53,8 @@ __all__ = [
     "GameSpec",
     "Gathering",
     "Headers",
+    "Helped",
+    "Helpers",
     "IllegalAction",
     "InputError",
     "Installable",
@@ -71,8 +73,10 @@ __all__ = [
     "SeededPlayer",
     "SegmentMemory",
     "Solvable",
+    "Staged",
     "Stages",
     "Steps",
+    "Ticking",
     "Vocabulary",
     "Watchable",
     "built_in",

@@ -1,10 +1,11 @@
-"""What of this machine is ours: cores, a container's limits, free memory."""
+"""What of this machine is ours: cores, a container's limits, free memory; and what processes use of it."""
 
 import os
 from pathlib import Path
 
 _CGROUP = Path("/sys/fs/cgroup")
 _MEMORY = Path("/proc/meminfo")
+_PROCESSES = Path("/proc")
 
 
 def cores() -> int:
@@ -29,6 +30,20 @@ def free_memory() -> int | None:
     """Bytes that this process can still have, on the machine and within a container's limit, where the system says."""
     known = [free for free in (_free_on_machine(), _free_in_container()) if free is not None]
     return min(known, default=None)
+
+
+def cpu_seconds(process: int) -> float | None:
+    """CPU time that a process has spent so far, its threads' included; None where the system does not say."""
+    fields = _status(process)
+    return None if fields is None else (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _status(process: int) -> list[str] | None:
+    """What /proc/N/stat says behind the name, which may hold anything."""
+    try:
+        return (_PROCESSES / str(process) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
 
 
 def _free_on_machine() -> int | None:

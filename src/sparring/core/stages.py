@@ -1,8 +1,10 @@
 """A timer around each stage of the work, always on, so that the slow stage is known."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import perf_counter
+from typing import Protocol, runtime_checkable
 
 
 class Stages:
@@ -29,3 +31,50 @@ class Stages:
         total = sum(self.seconds.values())
         ordered = sorted(self.seconds.items(), key=lambda item: -item[1])
         return {stage: seconds / total for stage, seconds in ordered} if total > 0 else {}
+
+
+@runtime_checkable
+class Staged(Protocol):
+    """An arena that says where the time of its `wait` and `act` goes, for `sparring diagnose`.
+
+    Stages are named KIND or KIND/PART, where the kind is `env` (the engine), `encode` (observations), `mask` (legal
+    actions) or `reward`. Of an arena that does not say, all is `env`.
+    """
+
+    @property
+    def stages(self) -> Stages:
+        """Seconds so far, of the thread that calls."""
+        ...
+
+
+@dataclass(frozen=True)
+class Helpers:
+    """Processes or threads that step matches beside whoever waits for them."""
+
+    count: int
+    """How many; 0 if the caller does it all."""
+    seconds: Mapping[str, float]
+    """How long they have been busy so far, all of them together, by stage; nothing where the system does not say."""
+    waits: str
+    """The stage in which the caller waits for them."""
+    setting: str
+    """The setting that makes them more."""
+
+
+@runtime_checkable
+class Helped(Protocol):
+    """An arena that has helpers, or could have some."""
+
+    def helpers(self) -> Helpers:
+        """How busy they have been."""
+        ...
+
+
+@runtime_checkable
+class Ticking(Protocol):
+    """An arena whose engine runs in ticks, several to a decision."""
+
+    @property
+    def ticks(self) -> int:
+        """Ticks of all matches so far."""
+        ...

@@ -103,6 +103,7 @@ class Slabs:
             "decisions": Decisions.none(spec).empty(rows).columns(),
             "results": Results.none(spec.seats).empty(matches).columns(),
             "answers": {"action": np.empty(rows, np.int32)},
+            "workers": {"busy": np.empty(matches, np.float64)},
         }
         columns = flatten(kinds)
         sizes = {key: -(-array.nbytes // _ALIGN) * _ALIGN for key, array in columns.items()}
@@ -116,6 +117,8 @@ class Slabs:
         self.decisions: Decisions = Decisions.from_columns(parts["decisions"])
         self.results: Results = Results.from_columns(parts["results"])
         self.action: NDArray[np.int32] = parts["answers"]["action"]
+        self.busy: NDArray[np.float64] = parts["workers"]["busy"]
+        """`float64[matches]` seconds that workers have played, each group's at the number of its first match."""
 
     def write(self, group: Group, decisions: Decisions, results: Results) -> None:
         """Copies what a group's arena says into the group's part; matches get their numbers in the whole arena."""
@@ -130,6 +133,6 @@ class Slabs:
 
     def close(self) -> None:
         """Lets go of the block, whose arrays must not be used any more; may be called twice."""
-        for name in ("decisions", "results", "action"):
+        for name in ("decisions", "results", "action", "busy"):
             self.__dict__.pop(name, None)
         self.block.close()

@@ -15,7 +15,7 @@ from enum import Enum, auto
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from time import monotonic, sleep
+from time import monotonic, perf_counter, sleep
 from typing import Any
 
 import msgspec
@@ -28,16 +28,20 @@ from sparring.core import (
     Decisions,
     Game,
     GameSpec,
+    Helpers,
     IllegalAction,
     InputError,
     Results,
     RunError,
+    Stages,
 )
 from sparring.rollout.slabs import Block, Group, Slabs, make_groups
 
 GROUPS = 2
 """Groups of matches a worker: one is stepped while the other waits."""
 _POST = struct.Struct("<iii")
+_WORKERS = "env/workers"
+"""The stage in which the parent waits for workers."""
 _STAGGER_SECONDS = 0.1
 """Workers start one after another, so that they do not all load, and later all end their matches, at once."""
 _START_TRIES = 3
@@ -109,6 +113,7 @@ class WorkerArena:
     ) -> None:
         self.spec: GameSpec = game.spec(settings)
         self.matches = matches
+        self.stages = Stages()
         self._game = game
         self._settings = settings
         self._seed = seed
@@ -159,7 +164,8 @@ class WorkerArena:
         while not self._enough(news, deadline):
             timeout = min(1.0, deadline - monotonic())
             lines = {worker.line: worker for worker in self._workers.values()}
-            ready = wait([*lines, *(worker.process.sentinel for worker in lines.values())], timeout)
+            with self.stages.time(_WORKERS):
+                ready = wait([*lines, *(worker.process.sentinel for worker in lines.values())], timeout)
             for worker in list(lines.values()):
                 posts = self._read(worker) if worker.line in ready else []
                 news.posts += posts
@@ -208,6 +214,10 @@ class WorkerArena:
     def processes(self) -> list[int]:
         """Process numbers of the workers, for figures and for tests."""
         return [worker.process.pid or 0 for worker in self._workers.values()]
+
+    def helpers(self) -> Helpers:
+        """The workers, and for how long they have stepped their matches."""
+        return Helpers(len(self._workers), {"env": float(self._slabs.busy.sum())}, waits=_WORKERS, setting="workers")
 
     def _enough(self, news: _News, deadline: float) -> bool:
         """Whether `wait` should return what has come in."""
@@ -364,24 +374,26 @@ def play_groups(
         slabs = Slabs(game.spec(settings), matches, block=block)
         out: dict[int, Decisions] = {}
 
-        def post(number: int) -> None:
+        def post(number: int, began: float) -> None:
             decisions, results = arenas[number].wait()
             slabs.write(groups[number], decisions, results)
             out[number] = decisions
+            slabs.busy[groups[number].matches.start] += perf_counter() - began
             line.send_bytes(_POST.pack(number, len(decisions), len(results)))
 
         for (number, group), seed in zip(groups.items(), seeds, strict=True):
+            began = perf_counter()
             arenas[number] = game.arena(settings, matches=group.size, seed=seed)
             if isinstance(arenas[number], Adaptive):
                 raise InputError(f"workers: {game.name} changes with how it is played, as one arena; use workers = 0")
-            post(number)
+            post(number, began)
         while True:
             number, _, _ = _POST.unpack(line.recv_bytes())
-            decisions = out[number]
+            began, decisions = perf_counter(), out[number]
             if len(decisions):
                 start = groups[number].rows.start
                 arenas[number].act(decisions, slabs.action[start : start + len(decisions)])
-            post(number)
+            post(number, began)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the parent is done, or gone
     except Exception as error:

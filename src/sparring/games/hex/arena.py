@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, Decisions, Field, GameSpec, IllegalAction, Results
+from sparring.core import Array, Decisions, Field, GameSpec, IllegalAction, Results, Stages
 from sparring.games.hex.rules import OUT, Rows, Rules, Slots, answer, begin, collect, is_legal
 from sparring.games.hex.settings import HexSettings
 
@@ -32,6 +32,7 @@ class HexArena:
     def __init__(self, settings: HexSettings, *, matches: int, seed: int) -> None:
         self.spec = hex_spec(settings)
         self.matches = matches
+        self.stages = Stages()
         cells = settings.size**2
         self._rules = Rules(settings.size, settings.swap, settings.opening)
         self._slots = Slots.empty(matches, cells, seed=seed)
@@ -55,8 +56,9 @@ class HexArena:
     def wait(self) -> tuple[Decisions, Results]:
         """The row of every slot that is ready, and the matches that ended since the last call."""
         rows = self._rows
-        k = collect(tuple(self._slots), self._rules.opening, tuple(self._buffers))
-        results = self._take_results()
+        with self.stages.time("encode"):  # the masks too: one kernel writes both
+            k = collect(tuple(self._slots), self._rules.opening, tuple(self._buffers))
+            results = self._take_results()
         if k == self.matches:
             return rows, results
         if k == 0 and len(results) == 0:
@@ -67,10 +69,11 @@ class HexArena:
         """Plays `actions: int32[k]`; if one is refused nothing is played."""
         if actions.shape != decisions.match.shape:
             raise ValueError(f"{len(decisions)} rows need as many actions, got shape {list(actions.shape)}")
-        match = np.ascontiguousarray(decisions.match)
-        seat = np.ascontiguousarray(decisions.seat)
-        action = np.ascontiguousarray(actions, np.intp)
-        refused = answer(tuple(self._slots), tuple(self._rules), match, seat, action)
+        with self.stages.time("env"):
+            match = np.ascontiguousarray(decisions.match)
+            seat = np.ascontiguousarray(decisions.seat)
+            action = np.ascontiguousarray(actions, np.intp)
+            refused = answer(tuple(self._slots), tuple(self._rules), match, seat, action)
         if refused >= 0:
             raise self._refusal(int(match[refused]), int(seat[refused]), int(action[refused]))
 

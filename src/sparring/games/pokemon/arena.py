@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
+from sparring.core import Decisions, GameSpec, Helpers, IllegalAction, InputError, Results, Stages
 from sparring.core.cache import cache_folder
+from sparring.core.machine import cpu_seconds
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.actions.offer import WIDTH, named
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
@@ -26,7 +27,7 @@ from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
 from sparring.games.pokemon.records import save_replay, save_text, with_names
 from sparring.games.pokemon.rewards import Shaping
 from sparring.games.pokemon.settings import PokemonSettings
-from sparring.games.pokemon.simulator import SEAT_NAMES, Asked, Ended, Failed, Refused, Simulator
+from sparring.games.pokemon.simulator import SEAT_NAMES, Asked, Ended, Event, Failed, Refused, Simulator
 from sparring.games.pokemon.teams import team_source
 from sparring.games.pokemon.tracker import Tracker
 from sparring.games.pokemon.vocabulary import dex_vocabulary
@@ -44,6 +45,8 @@ LogListener = Callable[[int, int, str], None]
 
 SEATS = 2
 _SIDES = ("p1", "p2")
+_SIMULATOR = "env/simulator"
+"""The stage in which the arena waits for the simulator's processes."""
 
 
 def pokemon_spec(settings: PokemonSettings) -> GameSpec:
@@ -71,6 +74,7 @@ class PokemonArena:
         self._spec = pokemon_spec(settings)
         self._settings = settings
         self._matches = matches
+        self.stages = Stages()
         self._format: Format = find_format(settings.format, settings.showdown)
         if settings.open_team_sheets and not self._format.open_team_sheets:
             raise InputError(f"open_team_sheets: {self._format.id} has no open team sheets")
@@ -128,7 +132,9 @@ class PokemonArena:
         ended: list[tuple[int, int, bool]] = []
         ready, is_ready, deadline = 0, SeatState.READY, 0.0
         while not ended and (not ready or self._gathers(len(rows), deadline)):
-            for event in self._simulator.wait(max(0.0, deadline - time.monotonic()) if ready else None):
+            events = self._events(max(0.0, deadline - time.monotonic()) if ready else None)
+            began = time.perf_counter()
+            for event in events:
                 slot = self._slot.get(event.battle)
                 if slot is None:
                     continue
@@ -159,6 +165,7 @@ class PokemonArena:
                     deadline = time.monotonic()  # its rows are void: gather no others in their place
                 elif type(event) is Refused:
                     raise IllegalAction(self._refusal(event))
+            self.stages.add("encode/track", time.perf_counter() - began)
             if rows and not deadline:
                 deadline = time.monotonic() + self._patience
         if ended:
@@ -183,18 +190,25 @@ class PokemonArena:
             )
         choice, choose, battles, seats = self._actions.choice, self._simulator.choose, self._battle, self._seats
         watching = SeatState.WATCHING
-        for slot, side, action in zip(match.tolist(), seat.tolist(), actions.tolist(), strict=True):
-            chooser = seats[slot][side]
-            chooser.state = watching
-            text = choice(chooser.tracker.offer, action)
-            choose(battles[slot], side, text)
-            for told in self._choice_listeners:
-                told(slot, side, text)
-        self._simulator.flush()
+        with self.stages.time("env/choice"):
+            for slot, side, action in zip(match.tolist(), seat.tolist(), actions.tolist(), strict=True):
+                chooser = seats[slot][side]
+                chooser.state = watching
+                text = choice(chooser.tracker.offer, action)
+                choose(battles[slot], side, text)
+                for told in self._choice_listeners:
+                    told(slot, side, text)
+            self._simulator.flush()
 
     def gather(self, rows: int, seconds: float) -> None:
         """See `sparring.core.Gathering`; the end of a battle is never waited past."""
         self._least, self._patience = rows, seconds
+
+    def helpers(self) -> Helpers:
+        """The simulator's processes, as far as the system says how busy they are."""
+        spent = [cpu_seconds(pid) for pid in self._simulator.pids]
+        busy = {_SIMULATOR: sum(seconds for seconds in spent if seconds is not None)} if None not in spent else {}
+        return Helpers(len(spent), busy, waits=_SIMULATOR, setting="settings.simulators")
 
     def name_seats(self, matches: Sequence[int], names: Sequence[Sequence[str]]) -> None:
         """See `sparring.core.Naming`; replays say who played."""
@@ -233,6 +247,15 @@ class PokemonArena:
         """Ends all processes; may be called twice."""
         self._simulator.close()
         self._teams.close()
+
+    def _events(self, timeout: float | None) -> list[Event]:
+        """What the simulator says; waiting for it, and reading it, are stages of their own."""
+        began, waited = time.perf_counter(), self._simulator.waited
+        events = self._simulator.wait(timeout)
+        blocked = self._simulator.waited - waited
+        self.stages.add(_SIMULATOR, blocked)
+        self.stages.add("env/pipe", time.perf_counter() - began - blocked)
+        return events
 
     def _gathers(self, rows: int, deadline: float) -> bool:
         """Whether to wait for more than these rows: too few, time left, and a simulator that still works."""
@@ -285,13 +308,17 @@ class PokemonArena:
         first = np.array([seat.rows == 0 for seat in seats], np.bool_)
         observation = self._rows.first(len(rows))
         if self._estimate is not None:
-            self._estimate.write(observation, self._damage)
+            with self.stages.time("encode/damage"):
+                self._estimate.write(observation, self._damage)
             observation |= {name: field[: len(rows)] for name, field in self._damage.items()}
         if len(seats) < len(rows):
             left = np.array([index for index, seat in enumerate(rows) if seat.state is ready], np.intp)
             observation = {name: field[left] for name, field in observation.items()}
-        offers = np.frombuffer(b"".join([seat.tracker.offer for seat in seats]), np.uint8).reshape(-1, WIDTH)
-        legal = self._legal[match, side] = self._actions.mask(offers)
+        with self.stages.time("mask"):
+            offers = np.frombuffer(b"".join([seat.tracker.offer for seat in seats]), np.uint8).reshape(-1, WIDTH)
+            legal = self._legal[match, side] = self._actions.mask(offers)
+        with self.stages.time("reward"):
+            reward = self._shaping.reward(match, side, first, observation)
         for seat in seats:
             seat.rows += 1
             seat.state = asked
@@ -300,7 +327,7 @@ class PokemonArena:
             seat=side,
             observation=observation,
             legal=legal,
-            reward=self._shaping.reward(match, side, first, observation),
+            reward=reward,
             first=first,
         )
 

@@ -97,6 +97,8 @@ class Simulator:
         self._by_descriptor: dict[int, int] = {}
         for index in range(processes):
             self._listen(index)
+        self.waited = 0.0
+        """Seconds that `wait` has blocked because no process had said anything."""
         self.replaced = 0
         """Processes that died or hung and were replaced."""
 
@@ -206,7 +208,9 @@ class Simulator:
         seconds = 1.0
         if deadline is not None:
             seconds = max(0.0, min(1.0, deadline - time.monotonic())) if self.owes else 0.0
+        began = time.perf_counter()
         ready = self._poll.poll(seconds * 1000)
+        self.waited += time.perf_counter() - began
         for descriptor in blocked:
             self._poll.unregister(descriptor)
         for descriptor, _ in ready:

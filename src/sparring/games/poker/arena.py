@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, Decisions, GameSpec, IllegalAction, Results
+from sparring.core import Array, Decisions, GameSpec, IllegalAction, Results, Stages
 from sparring.core.splitmix import STEP, mix
 from sparring.games.poker.tree import CHANCE, OVER, Tree
 
@@ -19,6 +19,7 @@ class TreeArena:
     def __init__(self, tree: Tree, spec: GameSpec, *, matches: int, seed: int) -> None:
         self.spec = spec
         self.matches = matches
+        self.stages = Stages()
         self._tree = tree
         self._cumulative = np.cumsum(tree.chance, axis=1)
         self._cumulative[tree.chance.cumsum(axis=1) > 1 - 1e-9] = (
@@ -44,11 +45,15 @@ class TreeArena:
         if len(match) + len(results) == 0:
             raise RuntimeError("nothing to wait for: every row is out and none has been answered")
         info = infos[match, seat]
+        with self.stages.time("encode"):
+            state = tree.observation[info]
+        with self.stages.time("mask"):
+            legal = tree.legal[info]
         decisions = Decisions(
             match=match.astype(np.int32),
             seat=seat.astype(np.int32),
-            observation={"state": tree.observation[info]},
-            legal=tree.legal[info],
+            observation={"state": state},
+            legal=legal,
             reward=np.zeros(len(match), np.float32),
             first=~s["begun"][match, seat],
         )
@@ -77,7 +82,8 @@ class TreeArena:
         s["out"][match, seat] = False
         answered = np.zeros(self.matches, np.bool_)
         answered[match] = True
-        self._advance(np.flatnonzero(answered & ~s["out"].any(axis=1)))
+        with self.stages.time("env"):
+            self._advance(np.flatnonzero(answered & ~s["out"].any(axis=1)))
 
     def close(self) -> None:
         """Nothing is held but memory."""

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Decisions, GameSpec, IllegalAction, InputError, Results
+from sparring.core import Decisions, GameSpec, Helpers, IllegalAction, InputError, Results, Stages
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import action_table
 from sparring.games.rocket.curriculum import Curriculum, elo
@@ -20,6 +20,9 @@ from sparring.games.rocket.observation import observation_fields
 from sparring.games.rocket.own import Own, own_observation
 from sparring.games.rocket.settings import OBSERVATIONS, STORED, RocketSettings
 from sparring.games.rocket.tally import Tally
+
+_THREADS = "env/threads"
+"""The stage in which the caller waits for the threads that step groups."""
 
 
 def rocket_spec(settings: RocketSettings) -> GameSpec:
@@ -63,6 +66,7 @@ class RocketArena:
         self._matches = matches
         self._group_of = np.repeat(np.arange(count), np.diff(bounds))
         self._pool = ThreadPoolExecutor(settings.threads, "rocket") if settings.threads else None
+        self._waiting = Stages()
         self._ready = list(self._groups)
         self._running: dict[Future[None], Group] = {}
 
@@ -81,7 +85,8 @@ class RocketArena:
         if not self._ready:
             if not self._running:
                 raise RuntimeError("wait was called while rows of the last one are unanswered")
-            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+            with self._waiting.time(_THREADS):
+                done, _ = wait(self._running, return_when=FIRST_COMPLETED)
             for future in done:
                 group = self._running.pop(future)
                 future.result()
@@ -114,6 +119,24 @@ class RocketArena:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         self._groups.clear()
+
+    @property
+    def stages(self) -> Stages:
+        """See `sparring.core.Staged`; with threads this one only waits for them."""
+        return self._groups[0].stages if self._pool is None else self._waiting
+
+    def helpers(self) -> Helpers:
+        """The threads, if there are any."""
+        busy: dict[str, float] = {}
+        for group in self._groups if self._pool is not None else []:
+            for stage, seconds in group.stages.seconds.items():
+                busy[stage] = busy.get(stage, 0.0) + seconds
+        return Helpers(self._settings.threads, busy, waits=_THREADS, setting="settings.threads")
+
+    @property
+    def ticks(self) -> int:
+        """Ticks of RocketSim so far, of all matches."""
+        return sum(group.ticks for group in self._groups)
 
     def look(self, match: int) -> FieldView:
         """The whole field of one match as it is now, for pictures and streams; no player may use it."""

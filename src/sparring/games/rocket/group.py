@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Decisions, GameSpec, IllegalAction, Results
+from sparring.core import Decisions, GameSpec, IllegalAction, Results, Stages
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import action_table
 from sparring.games.rocket.observation import observe
@@ -55,6 +55,8 @@ class Group:
         self, spec: GameSpec, settings: RocketSettings, slots: range, *, seed: int, played: Callable[[], int], own: Own
     ) -> None:
         self.settings = settings
+        self.stages = Stages()
+        self.ticks = 0
         self._own = own
         self._slots = slots
         self._played = played
@@ -127,16 +129,19 @@ class Group:
 
     def step(self) -> None:
         """One step of every match of the group: physics, rewards, ends, new matches, observations."""
-        settings = self.settings
+        settings, stages = self.settings, self.stages
         actions = self._action[self._row_match, self._row_seat]
-        stepped = advance(
-            self._simulators,
-            self._controls,
-            actions.tolist(),
-            ticks=settings.tick_skip,
-            delay=settings.action_delay,
-        )
-        readings = read(stepped)
+        with stages.time("env/physics"):
+            stepped = advance(
+                self._simulators,
+                self._controls,
+                actions.tolist(),
+                ticks=settings.tick_skip,
+                delay=settings.action_delay,
+            )
+        with stages.time("env/read"):
+            readings = read(stepped)
+        self.ticks += settings.tick_skip * len(self._simulators)
         self._cars, self._before = self._before, self._cars
         self._ball, ball_before = readings.ball, self._ball
         self._cars[self._row_match, self._row_seat] = readings.cars
@@ -149,7 +154,8 @@ class Group:
         failed = self._find_broken()
         self.tally.step(self._cars, self._row_match, self._row_seat, goals)
         self._referee.watch(settings, self._cars, self._present)
-        self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32), ball_before, first)
+        with stages.time("reward"):
+            self._pay(np.sign(goals[:, 0] - goals[:, 1]).astype(np.int32), ball_before, first)
         verdict = self._referee.judge(settings, goals, self._ball, ball_before)
         ended = np.flatnonzero(verdict.over | failed)
         self._close(ended, failed, verdict.ending)
@@ -160,8 +166,10 @@ class Group:
             self._look(restart.tolist())
             self._last[restart] = 0
         if len(ended):
-            self._begin(ended.tolist())
-        self._observe()
+            with stages.time("env/begin"):
+                self._begin(ended.tolist())
+        with stages.time("encode"):
+            self._observe()
 
     def _pay(self, scored: NDArray[np.int32], ball_before: NDArray[np.float32], first: NDArray[np.bool_]) -> None:
         """Rewards of the step, and what the reports count."""
