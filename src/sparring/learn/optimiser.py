@@ -45,8 +45,8 @@ class OptimiserSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     compile: bool = False
     """Whether learning runs through torch.compile: a slow first update, faster ones after it."""
     activation_checkpointing: bool = False
-    """Whether a transformer works out its activations a second time instead of keeping them: a third more work, a
-    fraction of the memory. Other networks pass it over."""
+    """Whether activations inside the encoder and the layers of a transformer are worked out a second time instead of
+    kept: a third more work, a fraction of the memory."""
 
 
 def scheduled(settings: OptimiserSettings, progress: float) -> float:
@@ -72,7 +72,9 @@ class Optimiser:
         say: Callable[[str], None] = print,
     ) -> None:
         self.policy = policy.to(device.torch_device)
-        policy.checkpointing = settings.activation_checkpointing
+        for module in policy.modules():
+            if isinstance(getattr(module, "checkpointing", None), bool):
+                module.checkpointing = settings.activation_checkpointing  # type: ignore[assignment]
         self._settings = settings
         self._device = device
         self._scaler = device.scaler()

@@ -1,6 +1,7 @@
 """What every torch network looks like here: interface, memory cores, value heads, the common actor-critic shape."""
 
 from sparring.policy.actor_critic import ActorCritic, mlp
+from sparring.policy.causal import CausalMemory
 from sparring.policy.interface import (
     Absorbing,
     Bins,
@@ -15,6 +16,7 @@ from sparring.policy.interface import (
 )
 from sparring.policy.memory import Core, LstmMemory, MemoryName, NoMemory, memory_core
 from sparring.policy.named import NamedEmbedding
+from sparring.policy.recall import Recall
 from sparring.policy.turns import TurnMemory
 from sparring.policy.value import BINS, expected_value, two_hot, value_error, value_support
 
@@ -23,6 +25,7 @@ __all__ = [
     "Absorbing",
     "ActorCritic",
     "Bins",
+    "CausalMemory",
     "Core",
     "LstmMemory",
     "Memory",
@@ -32,6 +35,7 @@ __all__ = [
     "Output",
     "Packing",
     "Policy",
+    "Recall",
     "TurnMemory",
     "Versatile",
     "expected_value",

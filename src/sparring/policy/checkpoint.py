@@ -21,6 +21,7 @@ from sparring.core import GameSpec, InputError, load_game
 from sparring.core.checksums import read_checked, with_checksums
 from sparring.core.files import write_folder
 from sparring.core.versions import stored_spec
+from sparring.policy.interface import Versatile
 from sparring.policy.named import renumber_weights
 from sparring.policy.network import FACTORY, Factory, build_network
 
@@ -56,13 +57,14 @@ class Checkpoint:
         if self.spec.game != spec.game:
             raise InputError(f"a checkpoint of {self.spec.game} cannot play {spec.game}")
         game = load_game(spec.game)
-        reason = game.fits(self.spec, spec)
-        if reason is not None:
-            raise InputError(reason)
         own = self.network.get(FACTORY)
         if own is not None and factory is None:
             raise InputError(f"its network is built by {own}, code of your own: name it, as in {own}=FOLDER")
         policy: nn.Module = build_network(self.network, game, spec) if factory is None else factory(spec)
+        several = isinstance(policy, Versatile) and self.spec.observation == spec.observation
+        reason = None if several else game.fits(self.spec, spec)
+        if reason is not None:
+            raise InputError(reason)
         try:
             policy.load_state_dict(dict(self.weights_for(policy, spec, say=say)))
         except RuntimeError as error:

@@ -1,11 +1,13 @@
 """Memory cores: what a network carries from one of a seat's decisions to the next.
 
-A core maps features to features and memory to memory. `NoMemory`, `LstmMemory` and `TurnMemory` have the same three
-methods, so that a network is written once and is feed-forward or recurrent by choice:
+A core maps features to features and memory to memory. `NoMemory`, `LstmMemory`, `TurnMemory` and `CausalMemory` have
+the same methods, so that a network is written once and is feed-forward or recurrent by choice:
 
 - `initial(rows)`: zeroed memory of that many seats;
 - `step(features: float[k, width], memory)`: one decision of k seats;
-- `unroll(features: float[T, B, width], memory)`: T decisions of B seats, the same as T calls of `step`.
+- `unroll(features: float[T, B, width], memory)`: T decisions of B seats, the same as T calls of `step`;
+- `unroll_packed(features: float[T, B, width], first: bool[T, B])`: the same for sequences of several matches, which
+  begin anew where `first`.
 """
 
 from math import gcd
@@ -14,6 +16,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from sparring.policy.causal import CausalMemory
 from sparring.policy.interface import Memory
 from sparring.policy.turns import TurnMemory
 
@@ -34,6 +37,10 @@ class NoMemory(nn.Module):
     def unroll(self, features: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
         """The features themselves."""
         return features, {}
+
+    def unroll_packed(self, features: Tensor, first: Tensor) -> Tensor:
+        """The features themselves."""
+        return features
 
 
 class LstmMemory(nn.Module):
@@ -63,8 +70,17 @@ class LstmMemory(nn.Module):
             outputs.append(output)
         return torch.stack(outputs), memory
 
+    def unroll_packed(self, features: Tensor, first: Tensor) -> Tensor:
+        """T LSTM steps, with memory set to zero where another match begins."""
+        outputs, memory = [], self.initial(features.shape[1])
+        for now, fresh in zip(features.unbind(0), first.unsqueeze(-1).unbind(0), strict=True):
+            memory = {name: state.masked_fill(fresh, 0) for name, state in memory.items()}
+            output, memory = self.step(now, memory)
+            outputs.append(output)
+        return torch.stack(outputs)
 
-Core = NoMemory | LstmMemory | TurnMemory
+
+Core = NoMemory | LstmMemory | TurnMemory | CausalMemory
 
 
 def memory_core(kind: MemoryName, width: int, *, window: int = 16, layers: int = 1, heads: int = 4) -> Core:

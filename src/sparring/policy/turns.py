@@ -66,6 +66,17 @@ class TurnMemory(nn.Module):
             now = layer(now, line, visible, back.clamp(0, self.window))
         return now.transpose(0, 1), {"turns": torch.stack(inputs, dim=1), "seen": there[:, steps:].to(seen.dtype)}
 
+    def unroll_packed(self, features: Tensor, first: Tensor) -> Tensor:
+        """Sequences `float[T, B, width]` of several matches each, which begin anew where `first: bool[T, B]`."""
+        steps = torch.arange(len(features), device=features.device)
+        match = first.cumsum(0).transpose(0, 1)
+        back = steps.unsqueeze(1) - steps
+        visible = ((back >= 0) & (back <= self.window)) & (match.unsqueeze(2) == match.unsqueeze(1))
+        now = features.transpose(0, 1)
+        for layer in self.layers:
+            now = layer(now, now, visible, back.clamp(0, self.window))
+        return now.transpose(0, 1)
+
 
 class TurnLayer(nn.Module):
     """Attention of decisions to earlier ones and a feed-forward step, each added to its input."""

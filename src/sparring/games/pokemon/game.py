@@ -69,7 +69,7 @@ class PokemonGame:
         return pokemon_policy(spec, network)
 
     def fits(self, trained: GameSpec, spec: GameSpec) -> str | None:
-        """A network plays other formats with the same actions and observation."""
+        """A network of kind entity plays other formats with the same actions and observation."""
         if trained.game != spec.game:
             return f"it was trained for {trained.game}, not for {spec.game}"
         if trained.actions != spec.actions or trained.observation != spec.observation:

@@ -83,11 +83,32 @@ SIZES: Mapping[str, Size] = {
 """About 0.24, 0.78, 3.8 and 23 million weights in generation 1; `tiny` is made for CPUs, the others for GPUs."""
 
 
+class Depth(msgspec.Struct, frozen=True, kw_only=True):
+    """What the size of a transformer over a battle's decisions stands for."""
+
+    encoder: Size
+    """Of one decision."""
+    memory: Size
+    """Over the decisions."""
+
+
+TRANSFORMERS: Mapping[str, Depth] = {
+    "tiny": Depth(encoder=Size(width=96, layers=2, heads=4), memory=Size(width=192, layers=4, heads=6)),
+    "small": Depth(encoder=Size(width=192, layers=3, heads=6), memory=Size(width=384, layers=10, heads=6)),
+    "medium": Depth(encoder=Size(width=256, layers=4, heads=8), memory=Size(width=640, layers=14, heads=10)),
+    "large": Depth(encoder=Size(width=256, layers=4, heads=8), memory=Size(width=1024, layers=24, heads=16)),
+}
+"""About 2, 15, 50 and 207 million weights; `tiny` is made for CPUs, the others for GPUs."""
+
+
 class PokemonNetwork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The network: one encoder for every Pokémon, attention over all of them, logits from moves and switches."""
 
-    size: Literal["tiny", "small", "base", "large"] = "tiny"
-    """Sets the three numbers below where they are not given themselves."""
+    kind: Literal["entity", "transformer"] = "entity"
+    """`entity` sees one decision of one format, with a small memory if wanted; `transformer` sees the whole battle, and
+    one set of weights plays all formats."""
+    size: Literal["tiny", "small", "base", "medium", "large"] = "tiny"
+    """Sets the numbers below where they are not given themselves; `base` is an entity's, `medium` a transformer's."""
     width: Annotated[int, Meta(ge=16, le=1024)] | None = None
     """Length of the vector that stands for a Pokémon, and of the features that memory carries."""
     layers: Annotated[int, Meta(ge=0, le=12)] | None = None
@@ -95,22 +116,56 @@ class PokemonNetwork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     heads: Annotated[int, Meta(ge=1, le=16)] | None = None
     """Attention heads; they must divide the width."""
     memory: Literal["none", "lstm", "transformer"] = "none"
-    """What is carried from one of a seat's decisions to the next."""
-    window: Annotated[int, Meta(ge=1, le=256)] = 16
-    """Past decisions that a transformer memory attends to."""
+    """What an entity carries from one of a seat's decisions to the next; a transformer has a memory of its own."""
+    memory_width: Annotated[int, Meta(ge=16, le=4096)] | None = None
+    """Length of the vector that stands for a decision in a transformer."""
+    memory_layers: Annotated[int, Meta(ge=1, le=96)] | None = None
+    """A transformer's layers over decisions."""
+    memory_heads: Annotated[int, Meta(ge=1, le=64)] | None = None
+    """Their heads; the width must be an even number of times as many."""
+    window: Annotated[int, Meta(ge=1, le=1024)] | None = None
+    """Past decisions that a layer over decisions attends to; null: 16, and 64 in a transformer."""
 
     def __post_init__(self) -> None:
-        """Refuses heads that do not divide the width."""
+        """Refuses heads that do not divide the width, and sizes and memories of the other kind."""
+        sizes = SIZES if self.kind == "entity" else TRANSFORMERS
+        if self.size not in sizes:
+            raise ValueError(f"`size` of kind {self.kind} must be one of {', '.join(sizes)}, got {self.size}")
         shape = self.shape
         if shape.width % shape.heads:
             raise ValueError(f"`heads` must divide `width` = {shape.width}, got {shape.heads}")
+        if self.kind == "entity":
+            given = [name for name in ("memory_width", "memory_layers", "memory_heads") if getattr(self, name)]
+            if given:
+                raise ValueError(f"`{given[0]}` is a transformer's: kind must be transformer")
+            return
+        if self.memory != "none":
+            raise ValueError(f"`memory` of kind transformer is its own, got {self.memory}: leave it out")
+        over = self.over_decisions
+        if over.width % (2 * over.heads):
+            raise ValueError(f"`memory_width` must be an even multiple of `memory_heads`, got {over.width}")
 
     @property
     def shape(self) -> Size:
-        """Width, layers and heads, be they given or the size's."""
-        size = SIZES[self.size]
-        return Size(
-            width=size.width if self.width is None else self.width,
-            layers=size.layers if self.layers is None else self.layers,
-            heads=size.heads if self.heads is None else self.heads,
-        )
+        """Width, layers and heads within a decision, be they given or the size's."""
+        size = SIZES[self.size] if self.kind == "entity" else TRANSFORMERS[self.size].encoder
+        return _shape(size, self.width, self.layers, self.heads)
+
+    @property
+    def over_decisions(self) -> Size:
+        """Width, layers and heads of a transformer over decisions."""
+        return _shape(TRANSFORMERS[self.size].memory, self.memory_width, self.memory_layers, self.memory_heads)
+
+    @property
+    def reach(self) -> int:
+        """The window, be it given or the kind's."""
+        return self.window or (16 if self.kind == "entity" else 64)
+
+
+def _shape(size: Size, width: int | None, layers: int | None, heads: int | None) -> Size:
+    """`size` with the numbers that are given."""
+    return Size(
+        width=size.width if width is None else width,
+        layers=size.layers if layers is None else layers,
+        heads=size.heads if heads is None else heads,
+    )

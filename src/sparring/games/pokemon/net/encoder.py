@@ -13,6 +13,7 @@ whole dex and looked up (`LookedUp`).
 """
 
 from collections.abc import Mapping
+from copy import copy
 
 import torch
 from torch import Tensor, nn
@@ -59,7 +60,10 @@ class LookedUp(nn.Linear):
 class PokemonEncoder(nn.Module):
     """Observation to features `[k, width]` and the tokens `[k, tokens, width]` that the head scores."""
 
-    def __init__(self, dex: Dex, shape: Size, *, active: int, full: bool) -> None:
+    def __init__(self, dex: Dex, shape: Size, *, active: int, full: bool, rules: Tensor | None = None) -> None:
+        """`active` Pokémon a side have places of their own. With `rules`, numbers that tell formats apart, the encoder
+        is one for all formats; it then also wants `pokemon` and `active` of the decision before.
+        """
         super().__init__()
         width = shape.width
         self.tokens = Tokens(active)
@@ -87,6 +91,19 @@ class PokemonEncoder(nn.Module):
         self.layers = nn.ModuleList([AttentionLayer(width, shape.heads) for _ in range(shape.layers)])
         self.to_move = nn.Linear(_MOVE_WIDTH, width)
         self.summary = mlp([width * (3 + 2 * active), 2 * width, width])
+        self.register_buffer("rules", rules, persistent=False)
+        self.rules: Tensor | None
+        if rules is not None:
+            self.format = nn.Linear(len(rules), width)
+            self.pokemon_since = nn.Linear(len(PokemonColumn), width, bias=False)
+            self.place_since = nn.Linear(len(ActiveColumn), width, bias=False)
+
+    def under(self, dex: Dex, rules: Tensor) -> "PokemonEncoder":
+        """The same weights under the rules of another format."""
+        view = copy(self)
+        view._modules = {**self._modules, "tables": DexTables(dex).to(rules.device)}
+        view._buffers = {**self._buffers, "rules": rules}
+        return view
 
     def forward(self, observation: Mapping[str, Tensor], legal: Tensor) -> tuple[Tensor, Tensor]:
         """The legal mask is not needed: what it says of moves and switches is in the observation."""
@@ -113,6 +130,9 @@ class PokemonEncoder(nn.Module):
         pokemon = self._pokemon(observation, ids, moves[:, :POKEMON], matchups)
         place, own_moves = self._places(observation, place_ids, moves[:, POKEMON:], by_place, pokemon)
         field = self.field(torch.cat((observation["field"], observation["side"].flatten(1)), dim=1))
+        if self.rules is not None:
+            field = field + self.format(self.rules)
+            pokemon, place = self._since(observation, pokemon, place)
         entities = torch.cat((pokemon, place, field.unsqueeze(1)), dim=1)
         known = observation["pokemon"][:, :, c.POKEMON_KNOWN] != 0
         seen = functional.pad(known, (0, self.tokens.entities - POKEMON), value=True)[:, None, None, :]
@@ -125,6 +145,14 @@ class PokemonEncoder(nn.Module):
             )
         )
         return functional.relu(summary), torch.cat((entities, self.to_move(own_moves)), dim=1)
+
+    def _since(self, observation: Mapping[str, Tensor], pokemon: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
+        """Tokens of Pokémon and places that also know what changed since the decision before, if there was one."""
+        was, stood = observation["before_pokemon"], observation["before_active"]
+        there = was[:, :, c.POKEMON_KNOWN].amax(dim=1).view(-1, 1, 1)
+        changed = self.pokemon_since((observation["pokemon"] - was) * there)
+        moved = self.place_since((observation["active"] - stood)[:, self.tokens.places] * there)
+        return pokemon + changed, place + moved
 
     def _moves(self, ids: Tensor, columns: Tensor) -> Tensor:
         """`[..., _MOVE_WIDTH]` before the activation."""

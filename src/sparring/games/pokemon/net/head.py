@@ -1,11 +1,15 @@
 """The head: logits of all actions and the value, from features and tokens."""
 
+from collections.abc import Sequence
+from copy import copy
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from sparring.games.pokemon.actions import ActionSpace
+from sparring.games.pokemon.actions.gimmicks import GIMMICKS
 from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
 from sparring.games.pokemon.net.tokens import Tokens
 from sparring.policy import mlp
@@ -23,22 +27,29 @@ class PokemonHead(nn.Module):
     tokens an order names (move, target, who comes in), v is u weighed by the features: neither slot comes first.
     """
 
-    def __init__(self, actions: ActionSpace, width: int) -> None:
+    def __init__(self, actions: ActionSpace, width: int, *, bins: int = 0) -> None:
+        """With `bins` the head is one for all formats: it has weights for all that any of them lets a Pokémon do, and
+        the value has as many logits.
+        """
         super().__init__()
-        self.tokens = Tokens(actions.active)
+        self.shared = bins > 0
+        doubles, preview = self.shared or actions.active == 2, self.shared or actions.preview is not None
+        self.tokens = Tokens(2 if self.shared else actions.active)
         self.active = actions.active
         self.scale = width**-0.5
-        self.gimmicks = 1 + len(actions.gimmicks)
+        gimmicks = GIMMICKS if self.shared else actions.gimmicks
+        self.gimmicks = 1 + len(gimmicks)
         self.query = nn.Linear(2 * width, width * (self.gimmicks + 1))
         self.move_key = nn.Linear(width, width)
         self.switch_key = nn.Linear(width, width)
-        self.value = mlp([width, width, 1], last=0.01)
-        self.register_buffer("columns", torch.from_numpy(_order_columns(actions)), persistent=False)
+        self.value = mlp([width, width, bins or 1], last=0.01)
+        self._of(actions)
         self.columns: Tensor
+        self.picks: Tensor | None
         for layer in (self.query, self.move_key, self.switch_key):
             nn.init.normal_(layer.weight, std=0.3 * layer.in_features**-0.5)
             nn.init.zeros_(layer.bias)
-        if actions.active == 2:
+        if doubles:
             self.aim = nn.Linear(width, width)
             self.target = nn.Linear(width, width)
             self.untargeted = nn.Parameter(torch.zeros(width))
@@ -49,10 +60,23 @@ class PokemonHead(nn.Module):
             self.pair_gimmick = nn.Parameter(torch.randn(self.gimmicks, _PAIR) * 0.1)
             self.pair_pass = nn.Parameter(torch.randn(_PAIR) * 0.1)
             self.pair_weight = nn.Linear(width, _PAIR)
-        self.preview = nn.Linear(width, 2) if actions.preview else None
-        if actions.preview:
-            self.register_buffer("picks", torch.from_numpy(_picks(actions)), persistent=False)
-            self.picks: Tensor
+        self.preview = nn.Linear(width, 2) if preview else None
+
+    def under(self, actions: ActionSpace) -> "PokemonHead":
+        """The same weights for the actions of another format."""
+        view = copy(self)
+        view._buffers = {}
+        view.active = actions.active
+        view._of(actions)
+        return view.to(self.query.weight.device)
+
+    def _of(self, actions: ActionSpace) -> None:
+        """Takes over what actions mean."""
+        gimmicks = GIMMICKS if self.shared else actions.gimmicks
+        columns = torch.from_numpy(_order_columns(actions, gimmicks))
+        picks = None if actions.preview is None else torch.from_numpy(_picks(actions))
+        self.register_buffer("columns", columns, persistent=False)
+        self.register_buffer("picks", picks, persistent=False)
 
     def forward(self, features: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
         """Features `[k, width]` out of the memory core, context as the encoder gave it."""
@@ -63,10 +87,11 @@ class PokemonHead(nn.Module):
             first, second = (self._parts(context, slot) for slot in range(2))
             fitting = (first * self.pair_weight(features).unsqueeze(1)) @ second.transpose(1, 2) * _PAIR**-0.5
             logits = (slots[0].unsqueeze(2) + slots[1].unsqueeze(1) + fitting).flatten(1)
-        if self.preview is not None:
+        if self.preview is not None and self.picks is not None:
             own = self.preview(context[:, :TEAM] * (1.0 + features.unsqueeze(1)))
             logits = torch.cat((logits, own.transpose(1, 2).flatten(1) @ self.picks), dim=1)
-        return logits, torch.tanh(self.value(features)).squeeze(1)
+        value: Tensor = self.value(features)
+        return logits, value if self.shared else torch.tanh(value).squeeze(1)
 
     def _orders(self, features: Tensor, context: Tensor, slot: int) -> Tensor:
         """`[k, orders]` of one slot: scores of moves (by target and gimmick), switches and pass, put in order."""
@@ -100,13 +125,16 @@ class PokemonHead(nn.Module):
         return torch.cat((aimed.flatten(1, 3), switch, passing), dim=1)[:, self.columns]
 
 
-def _order_columns(actions: ActionSpace) -> np.ndarray:
-    """`int64[orders]` where the head's concatenated scores (moves by gimmick and target, switches, pass) have each."""
+def _order_columns(actions: ActionSpace, gimmicks: Sequence[str]) -> np.ndarray:
+    """`int64[orders]` where the head's concatenated scores (moves by gimmick and target, switches, pass) have each.
+
+    `gimmicks` are those that the head has weights for.
+    """
     orders = actions.orders
     aims = 4 if actions.active == 2 else 1
-    gimmicks = 1 + len(actions.gimmicks)
-    switches = gimmicks * MOVES * aims
-    moves = (orders.gimmick.astype(np.int64) * MOVES + orders.move) * aims + orders.target
+    switches = (1 + len(gimmicks)) * MOVES * aims
+    block = np.array([0, *(1 + gimmicks.index(name) for name in actions.gimmicks)], np.int64)[orders.gimmick]
+    moves = (block * MOVES + orders.move) * aims + orders.target
     columns = np.where(orders.move >= 0, moves, np.where(orders.switch >= 0, switches + orders.switch, switches + TEAM))
     return columns.astype(np.int64)
 
