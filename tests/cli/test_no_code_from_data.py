@@ -32,6 +32,7 @@ COMMANDS = {
     "analyse": [["hex", ".", "game.sgf"]],
     "sgf": [["store"]],
     "ladder": [["--server", "ws://127.0.0.1:9", "--username", "me", "--model", "."]],
+    "bench scale": [["config.yaml"], ["best/preset.yaml"]],
     "bench selfplay": [["--game", "hex", "--model", ".", "--matches", "1", "--workers", "1"]],
     "watch rocket": [["rocket"]],
     "export rocket": [["rocket", "bundle"]],

@@ -58,9 +58,12 @@ def test_the_panel_on_a_terminal_of_80_columns_shows_everything_about_a_run(term
     assert max(map(len, lines)) <= 80
     for part in (" 52%", "left", "update 57"):
         assert part in lines[0]
-    assert lines[1:] == [
+    machine = re.fullmatch(r"machine   CPU of \d+ +\d+\.\d  memory +([\d,]+) MB", lines[2])
+    assert int(machine[1].replace(",", "")) > 20
+    assert [line for line in lines[1:] if line != lines[2]] == [
         "speed     decisions/s  61,200  matches/s      410  batch      512",
         "time      learn           61%  forward        29%  rating      7%  collect  3%",
+        "          " + "█" * 42 + "▓" * 20 + "▒" * 5 + "░" * 2,
         "learning  policy loss -0.0123  value loss  0.2314  entropy 1.8441  KL   0.0103",
         "win rate  random        99.5%  97.2% - 99.9%   after update 40",
         "          path          81.0%  75.0% - 85.8%",
@@ -74,6 +77,15 @@ def test_figures_stand_still_while_they_change_and_small_ones_keep_a_digit(termi
     text = terminal()
     assert "learning  policy loss  0.5000  value loss  0.2314  entropy 1.8441  KL  2.0e-05" in text
     assert "speed     decisions/s  61,200  matches/s      410  batch        7" in text
+
+
+def test_a_wide_panel_shows_a_gpu_and_a_longer_bar(terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    with TrainingPanel(total=100) as shown:
+        shown.update(1, 10, FIGURES | {"gpu/memory": 1203.4, "gpu/utilisation": 0.87})
+    text = terminal()
+    assert re.search(r"GPU +1,203 MB +load +87%", text)
+    assert "█" * 55 + "▓" * 26 in text
 
 
 def test_a_long_name_and_an_exploitability_have_their_lines_in_the_panel(terminal):
@@ -104,9 +116,10 @@ def test_away_from_a_terminal_every_evaluation_is_a_line_of_a_table(capsys):
         shown.update(40, 234_112, {name: value for name, value in FIGURES.items() if name != "loss/approx_kl"})
         shown.rated(40, SCORES, nash_conv=0.25)
     heading, line = capsys.readouterr().err.splitlines()
-    assert " ".join(heading.split()) == "decisions done left decisions/s policy value entropy KL win rate"
+    assert " ".join(heading.split()) == "decisions done left decisions/s CPU memory policy value entropy KL win rate"
     assert line.split()[:2] == ["234,112", "52%"]
-    assert line.split()[3:8] == ["61,200", "-0.0123", "0.231", "1.84", "-"]
+    assert line.split()[3] == "61,200"
+    assert line.split()[6:11] == ["MB", "-0.0123", "0.231", "1.84", "-"]
     assert line.endswith("random 99.5% [97.2, 99.9]  path 81.0% [75.0, 85.8]  NashConv 0.25  (update 40)")
 
 

@@ -7,7 +7,7 @@ import typer
 
 from sparring.cli.app import app, say, show
 from sparring.cli.help import App
-from sparring.cli.options import EXTRA, NETWORK, BatchSize, Parallel, Seed, TimeoutMs, game_settings
+from sparring.cli.options import EXTRA, NETWORK, AsJson, BatchSize, Parallel, Seed, TimeoutMs, game_settings
 
 bench = App(help="Measure this machine.")
 app.add_typer(bench, name="bench", rich_help_panel="This machine")
@@ -51,3 +51,43 @@ def selfplay(
     for check, passed in result["checks"].items():
         print(f"{'ok  ' if passed else 'FAIL'} {check}")
     raise_failed(result)
+
+
+@bench.command(epilog="Example: sparring bench scale pokemon-gen1 --matches 64,128,256 --workers 0,2")
+def scale(
+    preset: Annotated[str, typer.Argument(help="A preset's name, or the path of a YAML file.")],
+    overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    matches: Annotated[
+        str | None, typer.Option(help="Matches in play, as 64,128.  [default: half, as many and twice the preset's]")
+    ] = None,
+    workers: Annotated[str | None, typer.Option(help="Likewise, processes that play.  [default: by cores]")] = None,
+    simulators: Annotated[
+        str | None, typer.Option(help="Likewise, the game's own processes or threads.  [default: by cores]")
+    ] = None,
+    servers: Annotated[str, typer.Option(help="Likewise, local servers that battles go over; 0: none.")] = "0",
+    minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="About how long it may take.")] = 8.0,
+    save: Annotated[
+        Path | None, typer.Option(help="Folder of the results; gone on with if it exists.  [default: bench/PRESET]")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the setting of simulators, matches and workers that plays the most matches an hour on this machine.
+
+    Ctrl-C keeps what was measured and the same command goes on. The folder then holds scale.json, a plot, a page and
+    override.txt: sparring train PRESET $(cat bench/PRESET/override.txt)
+    """
+    import json
+
+    from sparring.bench.scale.grid import preset_grid
+    from sparring.bench.scale.run import scale as run_scale
+    from sparring.report.scale import save_plots, scale_table
+
+    given = overrides or []
+    cells = preset_grid(preset, given, matches=matches, workers=workers, simulators=simulators, servers=servers)
+    folder = save or Path("bench") / Path(preset).stem
+    result = run_scale(preset, given, cells, folder, minutes=minutes, say=say)
+    save_plots(folder, result, say)
+    if as_json:
+        print(json.dumps(result))
+    else:
+        show(scale_table(result))

@@ -4,7 +4,8 @@ A package offers games in the entry-point group `sparring.games`; `name = "packa
 touches no file outside the game's own folder.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -97,6 +98,29 @@ class Rated(Protocol):
     """Settings that `sparring evaluate` lays over a checkpoint's, unless the user says otherwise."""
     rating_matches: int
     """Matches that `sparring evaluate` plays, unless the user says otherwise."""
+
+
+@runtime_checkable
+class Spread(Protocol):
+    """A game whose arena spreads its matches over processes or threads of its own."""
+
+    spread: str
+    """The setting that says over how many."""
+
+
+@runtime_checkable
+class Online(Protocol):
+    """A game that is also played over servers, which can be started on this machine."""
+
+    def local_servers(self, count: int) -> AbstractContextManager[Sequence[str]]:
+        """So many servers, by their addresses, until the block ends."""
+        ...
+
+    def online(
+        self, settings: Any, servers: Sequence[str], *, name: str, opponent: str, asks: bool, matches: int, seed: int
+    ) -> Arena:
+        """The matches of `name` against `opponent` on `servers`: one of the two asks for them, the other accepts."""
+        ...
 
 
 @runtime_checkable

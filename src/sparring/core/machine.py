@@ -1,11 +1,13 @@
 """What of this machine is ours: cores, a container's limits, free memory; and what processes use of it."""
 
 import os
+import platform
 from pathlib import Path
 
 _CGROUP = Path("/sys/fs/cgroup")
 _MEMORY = Path("/proc/meminfo")
 _PROCESSES = Path("/proc")
+_PROCESSOR = Path("/proc/cpuinfo")
 
 
 def cores() -> int:
@@ -69,3 +71,13 @@ def _free_in_container() -> int | None:
         except (OSError, ValueError, IndexError):
             continue
     return None
+
+
+def machine_name() -> str:
+    """How many cores it has and what its processor is called."""
+    try:
+        lines = _PROCESSOR.read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{os.cpu_count()} cores, {names[0] if names else platform.processor() or platform.machine()}"

@@ -1,4 +1,4 @@
-"""What a person sees while an agent trains: how far it is, how fast, what it learns and how well it plays.
+"""What a person sees while an agent trains: how far it is, how fast, what it takes, what it learns, how well it plays.
 
 On a terminal this is a panel of a few rows, redrawn in place. Elsewhere it is a table that grows by a line whenever an
 evaluation came in, and every half minute in between.
@@ -12,13 +12,21 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from sparring.core.machine import cores
 from sparring.core.rows import nested
 from sparring.core.score import Score
 from sparring.core.text import printable_lines
 from sparring.report.progress import PLAIN_SECONDS, Pace, bar, duration, live_display
+from sparring.report.usage import ProcessTree, Usage
 
 _LINE_SECONDS = 30.0
 _LINES_A_HEADING = 20
+_SAMPLE_SECONDS = 2.0
+"""CPU and memory are looked up no more often."""
+_SHADES = "█▓▒░"
+_COLOURS = ("cyan", "green", "yellow", "magenta")
+"""Of the stages in the bar of a run's time, in the order of their names above it."""
+_WIDEST_BAR = 90
 _LEARNING = {"policy_loss": "policy loss", "value_loss": "value loss", "entropy": "entropy", "approx_kl": "KL"}
 """Metrics of `loss/` that the panel shows, and what it calls them."""
 _TITLE = len("training")
@@ -26,7 +34,8 @@ _CELLS = (19, 18, 14, 11)
 """Widths of the panel's columns of figures: with the titles of its rows they fit 80 columns."""
 _NAME = len("policy loss")
 _COLUMNS = {
-    "decisions": 11, "done": 4, "left": 7, "decisions/s": 11, "policy": 9, "value": 8, "entropy": 7, "KL": 8,
+    "decisions": 11, "done": 4, "left": 7, "decisions/s": 11, "CPU": 4, "memory": 9,
+    "policy": 9, "value": 8, "entropy": 7, "KL": 8,
 }  # fmt: skip
 
 
@@ -42,6 +51,9 @@ class TrainingPanel:
         self._doing = ""
         self._lines = 0
         self._last_line = monotonic()
+        self._tree = ProcessTree()
+        self._usage = Usage(0.0, 0)
+        self._sampled = monotonic()
         self._live = live_display(self._console, self._render)
 
     def __enter__(self) -> "TrainingPanel":
@@ -78,7 +90,7 @@ class TrainingPanel:
         parts: list[RenderableType] = [bar("training", self._pace, f"update {self._update:,}")]
         doing = self._doing
         if self._figures:
-            parts.append(_figures_grid(self._figures))
+            parts += _figures(self._figures, self._sample(), self._console.width)
         elif not doing:
             doing = f"update {self._update + 1:,} under way for {duration(monotonic() - self._pace.started)}"
         if self._rated is not None:
@@ -90,18 +102,26 @@ class TrainingPanel:
             parts.append(row)
         return Group(*parts)
 
+    def _sample(self) -> Usage:
+        """CPU and memory of the run and of all its processes, in the last seconds."""
+        if not self._usage.memory or monotonic() - self._sampled >= _SAMPLE_SECONDS:
+            self._usage, self._sampled = self._tree.sample(), monotonic()
+        return self._usage
+
     def _print_line(self, rated: str) -> None:
         """One line of the table, with its headings every now and then."""
         if self._lines % _LINES_A_HEADING == 0:
             self._print("  ".join(name.rjust(width) for name, width in _COLUMNS.items()) + "  win rate")
         self._lines += 1
         groups = nested(self._figures)
-        loss = groups["loss"]
+        loss, usage = groups["loss"], self._sample()
         values = [
             f"{self._pace.done:,}",
             f"{self._pace.share:.0%}",
             self._pace.left,
             f"{groups['play']['decisions_per_second']:,.0f}",
+            f"{usage.cores:.1f}",
+            _megabytes(usage.memory),
             *(f"{loss[key]:.3g}" if key in loss else "-" for key in _LEARNING),
         ]
         cells = (value.rjust(width) for value, width in zip(values, _COLUMNS.values(), strict=True))
@@ -112,20 +132,32 @@ class TrainingPanel:
         print(printable_lines(text), file=sys.stderr, flush=True)
 
 
-def _figures_grid(figures: Mapping[str, float]) -> Table:
-    """An update's metrics in columns, so that figures stand still while they change: names left, values right."""
+def _figures(figures: Mapping[str, float], usage: Usage, columns: int) -> list[RenderableType]:
+    """An update's metrics and what it takes of the machine, for a terminal of so many columns."""
     groups = nested(figures)
-    play, loss, stages = groups["play"], groups["loss"], groups.get("time", {})
+    play, loss, stages, gpu = (groups.get(group, {}) for group in ("play", "loss", "time", "gpu"))
     longest = sorted(stages, key=lambda stage: -stages[stage])[: len(_CELLS)]
-    lines = {
+    shown = {stage: part for stage, part in stages.items() if stage in longest and part >= 0.005}
+    work = {
         "speed": {
             "decisions/s": f"{play['decisions_per_second']:,.0f}",
             "matches/s": f"{play['matches_per_second']:,.0f}",
             "batch": f"{play['mean_batch']:,.0f}",
         },
-        "time": {stage: f"{part:.0%}" for stage, part in stages.items() if stage in longest and part >= 0.005},
-        "learning": {name: _figure(loss[key]) for key, name in _LEARNING.items() if key in loss},
+        "machine": {
+            f"CPU of {cores()}": f"{usage.cores:.1f}",
+            "memory": _megabytes(usage.memory),
+            **({"GPU": f"{gpu['memory']:,.0f} MB"} if "memory" in gpu else {}),
+            **({"load": f"{gpu['utilisation']:.0%}"} if "utilisation" in gpu else {}),
+        },
+        "time": {stage: f"{part:.0%}" for stage, part in shown.items()},
     }
+    learning = {name: _figure(loss[key]) for key, name in _LEARNING.items() if key in loss}
+    return [_grid(work), _stage_bar(stages, columns), _grid({"learning": learning})]
+
+
+def _grid(lines: Mapping[str, Mapping[str, str]]) -> Table:
+    """Figures in columns, so that they stand still while they change: names left, values right."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", width=_TITLE)
     for width in _CELLS:
@@ -136,6 +168,24 @@ def _figures_grid(figures: Mapping[str, float]) -> Table:
             texts.append(Text(name, "dim").append(f" {value:>{max(0, width - len(name) - 1)}}", "not dim"))
         grid.add_row(title, *texts)
     return grid
+
+
+def _stage_bar(stages: Mapping[str, float], columns: int) -> Text:
+    """The shares of a run's longest stages as one bar, in the order in which they are named."""
+    longest = sorted(stages.items(), key=lambda item: -item[1])[: len(_SHADES)]
+    width = min(_WIDEST_BAR, columns - _TITLE - 3)
+    drawn = Text(" " * (_TITLE + 2))
+    done = share = 0.0
+    for (_, part), shade, colour in zip(longest, _SHADES, _COLOURS, strict=False):
+        share += part
+        length = round(share * width) - round(done * width)
+        done = share
+        drawn.append(shade * length, colour)
+    return drawn
+
+
+def _megabytes(memory: int) -> str:
+    return f"{memory / 2**20:,.0f} MB"
 
 
 def _rating_grid(update: int, scores: Mapping[str, Score], nash_conv: float | None) -> Table:

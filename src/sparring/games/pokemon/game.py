@@ -4,6 +4,7 @@ What takes long to import (kernels, torch) is imported where it is used, so that
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from sparring.core.replays import Filters, Reading, Replay, Replays
     from sparring.core.words import Words
     from sparring.games.pokemon.arena import PokemonArena
+    from sparring.games.pokemon.live import LiveArena
 
 _PLAYERS = "sparring.games.pokemon.players"
 
@@ -29,6 +31,7 @@ class PokemonGame:
     network: type = PokemonNetwork
     presets: Path = Path(__file__).parent / "presets"
     version: str = "showdown"
+    spread: str = "simulators"
     players: Mapping[str, Callable[[Any, int], Player]] = {
         "max-power": lazy_call(_PLAYERS, "MaxPowerPlayer"),
         "heuristic": lazy_call(_PLAYERS, "HeuristicPlayer"),
@@ -61,6 +64,35 @@ class PokemonGame:
         from sparring.games.pokemon.arena import PokemonArena
 
         return PokemonArena(settings, matches=matches, seed=seed)
+
+    def local_servers(self, count: int) -> AbstractContextManager[Sequence[str]]:
+        """Showdown servers; see `sparring.core.Online`."""
+        from sparring.games.pokemon.live.local import local_servers
+
+        return local_servers(count)
+
+    def online(
+        self,
+        settings: PokemonSettings,
+        servers: Sequence[str],
+        *,
+        name: str,
+        opponent: str,
+        asks: bool,
+        matches: int,
+        seed: int,
+    ) -> "LiveArena":
+        """Battles between two accounts by challenge; see `sparring.core.Online`."""
+        from sparring.games.pokemon.formats import find_format
+        from sparring.games.pokemon.live import Account, LiveArena, Wish
+
+        wish = Wish(
+            format=find_format(settings.format, settings.showdown),
+            how="challenge" if asks else "accept",
+            opponent=opponent,
+            open_sheets=settings.open_team_sheets,
+        )
+        return LiveArena(settings, wish, servers=servers, account=Account(name), matches=matches, seed=seed)
 
     def policy(self, spec: GameSpec, network: PokemonNetwork) -> Any:
         """A fresh entity network."""

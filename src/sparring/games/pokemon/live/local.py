@@ -12,7 +12,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -88,6 +89,13 @@ class LocalServer:
         self._output.seek(0)
         said = self._output.read().decode(errors="replace").strip().splitlines()
         raise RunError(f"the local Showdown server did not start on port {self.port}: {' '.join(said[-3:])}")
+
+
+@contextmanager
+def local_servers(count: int) -> Iterator[list[str]]:
+    """The addresses of `count` servers that run until the block ends."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(LocalServer()).address for _ in range(count)]
 
 
 def _server_folder(modules: Path) -> Path:

@@ -1,0 +1,150 @@
+"""How self-play scales, as `sparring bench scale` measured it: a table, a plot, and a page that needs no network."""
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from sparring.core.extras import MissingPackage, optional
+from sparring.core.files import write_file
+from sparring.core.text import printable
+from sparring.report.progress import duration
+from sparring.report.tables import plain_table
+
+_COLUMNS = ("workers", "matches", "matches/hour", "done", "CPU", "peak", "memory", "batch", "linear")
+
+
+def scale_table(result: Mapping[str, Any]) -> Group:
+    """One line a cell, the fastest first, at most 80 columns wide; below it what is recommended."""
+    first, rows = _rows(result)
+    table = plain_table(*first, *_COLUMNS, right=(*first, *_COLUMNS))
+    best = result["recommended"]
+    for cell, row in zip(result["cells"], rows, strict=True):
+        table.add_row(*row, style="bold" if best and cell["cell"] == best["cell"] else "")
+    parts: list[RenderableType] = [Text(printable(_title(result)), style="bold"), table]
+    parts += [
+        Text(printable(f"failed: {failed['cell']}: {failed['error']}"), style="red") for failed in result["failed"]
+    ]
+    if best:
+        parts.append(Text(f"best here: {' '.join(best['overrides'])}", style="bold"))
+    return Group(*parts)
+
+
+def _title(result: Mapping[str, Any]) -> str:
+    over = "".join(f" {text}" for text in result["overrides"])
+    stopped = "" if result["finished"] else ", not finished"
+    return f"{result['preset']}{over} on {result['machine']}, {duration(result['seconds'])}{stopped}"
+
+
+def _rows(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns that not every game has, and the cells of all columns."""
+    served = any(one["cell"]["servers"] for one in result["cells"])
+    first = [*(["servers"] if served else []), *([result["spread"]] if result["spread"] else [])]
+    rows = []
+    for one in result["cells"]:
+        cell = one["cell"]
+        engines = "-" if cell["servers"] else str(cell["simulators"])
+        rows.append(
+            [
+                *([str(cell["servers"] or "-")] if served else []),
+                *([engines] if result["spread"] else []),
+                str(cell["workers"]),
+                str(cell["matches"]),
+                f"{one['matches_per_hour']:,.0f}",
+                "-" if one["completion_rate"] is None else f"{one['completion_rate']:.0%}",
+                f"{one['cpu']:.1f}",
+                f"{one['cpu_peak']:.1f}",
+                f"{one['memory'] / 2**20:,.0f} MB",
+                f"{one['batch']:.0f}",
+                "-" if one["linear"] is None else f"{one['linear']:.0%}",
+            ]
+        )
+    return first, rows
+
+
+def scale_plot(result: Mapping[str, Any], *, kind: str) -> bytes:
+    """Matches an hour over matches in play, a line for each way to spread them; as `png` or `svg`."""
+    with optional("the plot", extra="bench"):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    drawn = Figure(figsize=(8, 4.5), layout="constrained")
+    FigureCanvasAgg(drawn)
+    axes = drawn.add_subplot()
+    for name, points in _lines(result):
+        axes.plot([x for x, _ in points], [y for _, y in points], marker="o", label=name)
+    best = result["recommended"]
+    if best:
+        place = (best["cell"]["matches"], best["matches_per_hour"])
+        axes.plot(
+            *place, marker="o", markersize=13, fillstyle="none", color="black", linestyle="none", label="best here"
+        )
+    axes.set_xscale("log", base=2)
+    ticks = sorted({one["cell"]["matches"] for one in result["cells"]})
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_xlabel("matches in play")
+    axes.set_ylabel("matches an hour")
+    axes.set_title(printable(_title(result)), fontsize=9)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    content = BytesIO()
+    drawn.savefig(content, format=kind, dpi=120)
+    return content.getvalue()
+
+
+def _lines(result: Mapping[str, Any]) -> list[tuple[str, Sequence[tuple[int, float]]]]:
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for one in result["cells"]:
+        cell = one["cell"]
+        spread = f"{result['spread']} {cell['simulators']}, " if result["spread"] else ""
+        name = f"servers {cell['servers']}" if cell["servers"] else f"{spread}workers {cell['workers']}"
+        lines.setdefault(name, []).append((cell["matches"], one["matches_per_hour"]))
+    return [(name, sorted(points)) for name, points in sorted(lines.items())]
+
+
+def scale_page(result: Mapping[str, Any]) -> str:
+    """The plot, the table and the recommendation as one HTML page."""
+    first, rows = _rows(result)
+    best = result["recommended"]
+    plot = scale_plot(result, kind="svg").decode()
+    chosen = [bool(best) and cell["cell"] == best["cell"] for cell in result["cells"]]
+    lines = [
+        f"<tr{' class=best' if bold else ''}>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>"
+        for row, bold in zip(rows, chosen, strict=True)
+    ]
+    command = f"sparring train {result['preset']} {' '.join(best['overrides'])}" if best else "nothing was measured yet"
+    return _template().substitute(
+        title=html.escape(_title(result)),
+        plot=plot[plot.index("<svg") :],
+        heading="".join(f"<th>{html.escape(name)}</th>" for name in (*first, *_COLUMNS)),
+        rows="\n".join(lines),
+        command=html.escape(command),
+        length=f"{result['decisions_per_match']:.1f}",
+    )
+
+
+@cache
+def _template() -> Template:
+    return Template((files("sparring.report") / "pages" / "scale.html").read_text())
+
+
+def save_plots(folder: Path, result: Mapping[str, Any], say: Callable[[str], None]) -> None:
+    """Writes scale.png and scale.html; without matplotlib, `say` hears how to install it."""
+    if not result["cells"]:
+        return
+    try:
+        plots = {"scale.png": scale_plot(result, kind="png"), "scale.html": scale_page(result).encode()}
+    except MissingPackage as error:
+        say(str(error))
+        return
+    for name, content in plots.items():
+        write_file(folder / name, content)
+    say(f"plot and page: {folder}/scale.png, {folder}/scale.html")
