@@ -45,6 +45,7 @@ COMMANDS = {
     "replays parse": [["metrics.jsonl", "--output", "out"]],
     "replays teams": [["game.sgf"]],
     "replays generate": [["gen1ou", "battles.jsonl", "--model", "."]],
+    "tournament": [[".", "random", "--ledger", "trap.ledger"], ["random", "path", "--game", "hex", "--ledger", "."]],
     "league show": [["trap.ledger"], ["."]],
     "league import": [["new.ledger", "trap.jsonl"]],
     "league export": [["trap.ledger", "out.csv"]],

@@ -162,11 +162,24 @@ def test_what_is_no_ledger_is_said(tmp_path):
     refused(tmp_path / "text" / "below", "cannot write|no such", create=True)
 
 
+def test_a_ledger_of_format_1_is_brought_up_to_date(path):
+    with Ledger(path, create=True) as ledger:
+        ledger.add([match(1)])
+    with sqlite3.connect(path) as other:
+        other.executescript("ALTER TABLE matches DROP COLUMN note; PRAGMA user_version = 1")
+    for _ in range(2):
+        with Ledger(path) as ledger:
+            assert next(ledger.matches()) == match(1)
+            ledger.add([match(2, note="ann forfeits: no answer")])
+    with Ledger(path) as ledger:
+        assert [one.note for one in ledger.matches()] == ["", "ann forfeits: no answer"]
+
+
 def test_a_ledger_of_another_format_is_said(path):
     Ledger(path, create=True).close()
     with sqlite3.connect(path) as other:
-        other.execute("PRAGMA user_version = 2")
-    refused(path, "format 2; this version reads 1")
+        other.execute("PRAGMA user_version = 3")
+    refused(path, "format 3; this version reads 2")
 
 
 def test_a_locked_ledger_is_said(path):

@@ -5,7 +5,21 @@ A game may bring commands of its own: a module in the entry-point group `sparrin
 
 from importlib.metadata import entry_points
 
-from sparring.cli import bench, data, doctor, evaluate, games, league, play, presets, selfplay, serve, setup, train
+from sparring.cli import (
+    bench,
+    data,
+    doctor,
+    evaluate,
+    games,
+    league,
+    play,
+    presets,
+    selfplay,
+    serve,
+    setup,
+    tournament,
+    train,
+)
 from sparring.cli.app import app, main
 
 for _point in entry_points(group="sparring.commands"):
@@ -25,5 +39,6 @@ __all__ = [
     "selfplay",
     "serve",
     "setup",
+    "tournament",
     "train",
 ]

@@ -9,8 +9,8 @@ EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Context settings of a command that takes game settings."""
 
 PLAYER = (
-    "A run or checkpoint folder, shipped weights (hex-7x7), a built-in player, package.module:factory "
-    "or tcp://host:port/model."
+    "A run or checkpoint folder, shipped weights (hex-7x7), a built-in player, package.module:factory, "
+    "tcp://host:port/model, or another program's: gtp:COMMAND, openspiel:1000, poke-env:NAME."
 )
 NETWORK = "A run or checkpoint folder, shipped weights, or package.module:factory=FOLDER."
 
@@ -51,3 +51,11 @@ def game_settings(context: typer.Context, *before: str) -> dict[str, Any]:
             text = words.pop(0)
         values[key.replace("-", "_")] = parse_value(text, where=word)
     return values
+
+
+def split_settings(words: list[str], context: typer.Context) -> tuple[list[str], dict[str, Any]]:
+    """Names from `words`, and the game's settings, which typer takes for names as well where a command takes many."""
+    everything = [*words, *context.args]
+    at = next((number for number, word in enumerate(everything) if word.startswith("--")), len(everything))
+    context.args[:] = []
+    return everything[:at], game_settings(context, *everything[at:])

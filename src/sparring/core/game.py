@@ -6,6 +6,7 @@ touches no file outside the game's own folder.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -124,6 +125,35 @@ class Online(Protocol):
 
 
 @runtime_checkable
+class Varied(Protocol):
+    """A game whose matches begin alike, unless its settings say otherwise: one that tournaments vary."""
+
+    def varied(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """`settings` as the user gave them, with what makes matches begin in different positions."""
+        ...
+
+
+@runtime_checkable
+@runtime_checkable
+class Hosting(Protocol):
+    """A game at which players of other programs can be seated, named as `KIND:WHAT`."""
+
+    guests: Mapping[str, "Callable[[Any, str, Guest], Player]"]
+    """By kind: (settings, WHAT, circumstances) -> player; raises `InputError` if WHAT names none."""
+
+
+@dataclass(frozen=True)
+class Guest:
+    """The circumstances in which a player of another program plays."""
+
+    matches: int
+    """At the same time."""
+    seed: int
+    patience: float
+    """Seconds that it has for an answer."""
+
+
+@runtime_checkable
 class Named(Protocol):
     """A game that numbers named things in its observations, and whose next version may number them otherwise.
 
@@ -160,6 +190,11 @@ def load_game(name: str) -> Game:
 def player_names(game: Game) -> list[str]:
     """Names of the game's built-in players."""
     return ["random", *game.players]
+
+
+def guest_kinds(game: Game) -> list[str]:
+    """The kinds of players of other programs that can be seated at `game`."""
+    return list(game.guests) if isinstance(game, Hosting) else []
 
 
 def shipped_weights(game: str | None = None) -> dict[str, Path]:

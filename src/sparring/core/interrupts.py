@@ -1,8 +1,11 @@
 """Ctrl-C, SIGTERM and SIGHUP as a polite request: finish the update, save, leave. A second one leaves at once."""
 
+import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing import parent_process
+from threading import Thread
 from types import FrameType
 
 
@@ -36,3 +39,17 @@ class Interrupts:
         self.asked = True
         with suppress(RuntimeError):  # a print that this signal interrupted cannot be entered again
             self._on_first()
+
+
+def stay_with_parent() -> None:
+    """A worker's first act: to leave signals to its parent, and to end when that does, however it does."""
+    for ignored in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=follow, daemon=True).start()

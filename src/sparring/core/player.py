@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -27,6 +28,35 @@ class Attending(Protocol):
 
     def attend(self, arena: Arena) -> None:
         """Called once, before the first row; raises `InputError` if it cannot play in `arena`."""
+        ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A player that holds something outside this process: a connection, a program."""
+
+    def close(self) -> None:
+        """Lets it go; may be called twice."""
+        ...
+
+
+@dataclass(frozen=True)
+class Forfeit:
+    """Why a player has lost a match that is still in play, and when that was on the clock `time.monotonic`."""
+
+    reason: str
+    time: float
+
+
+@runtime_checkable
+class Forfeiting(Protocol):
+    """A player that may fail to answer, as programs of others do, and loses the match by it.
+
+    It goes on answering with any legal action, so that the arena can end the match; what then counts is the forfeit.
+    """
+
+    def forfeited(self, match: int) -> Forfeit | None:
+        """How the player lost the match that slot `match` played last, before the next one has asked it anything."""
         ...
 
 

@@ -14,13 +14,13 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from sparring.core import InputError, RunError, load_game
 from sparring.core.files import append_file, lock_folder, safe_name, sweep, whole_lines, write_file
+from sparring.core.interrupts import stay_with_parent
 from sparring.core.replays import Filters, ImportReport, Rejected, Replay, Replayed, Replays
 from sparring.rollout.store import EpisodeStore, ShardSize, shard_bytes, shard_serials, shards, size_of, spec_of
 
@@ -223,7 +223,7 @@ def _pool(workers: int) -> Executor:
     """Processes that read; with 0 workers this process reads itself."""
     if not workers:
         return _Here()
-    return ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn"), initializer=_stay_with_parent)
+    return ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn"), initializer=stay_with_parent)
 
 
 def _submit(pool: Executor, plan: ImportPlan, chunk: Sequence[Replay]) -> "Future[_Chunk]":
@@ -233,20 +233,6 @@ def _submit(pool: Executor, plan: ImportPlan, chunk: Sequence[Replay]) -> "Futur
         return pool.submit(_read, plan.game, chunk, plan.filters, dict(plan.options))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, usual)
-
-
-def _stay_with_parent() -> None:
-    """A worker's first act: to leave signals to its parent, and to end when that does, however it does."""
-    for ignored in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(ignored, signal.SIG_IGN)
-    parent = parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        parent.join()
-        os._exit(1)
-
-    Thread(target=follow, daemon=True).start()
 
 
 class _Here(Executor):

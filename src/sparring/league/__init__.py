@@ -6,6 +6,9 @@ a person against a player; `selfplay` matches that are kept; `serve` named playe
 `ledger` rated matches in a file; `rated` what goes into it; `exchange` to and from other files; `counts` who did what
 against whom; `ratings` the model; `subsets` ratings by seat, team set, opening; `intransitivity` what ratings cannot
 say; `team_ratings` mixed teams; `standings` all of it together.
+
+`bouts` pairs of matches between two; `schedules` who meets whom; `sprt` when a difference is sure; `tournament` all of
+it together.
 """
 
 from typing import TYPE_CHECKING

@@ -7,6 +7,9 @@
     my_agents.mine:build                   a network that your code builds
     my_agents.mine:build=runs/mine         the same with the weights of a run or checkpoint
     tcp://host:5555/main                   a model of a policy server
+    gtp:mohex                              a program that speaks GTP, with its arguments (Hex)
+    openspiel:1000                         OpenSpiel's MCTS with so many simulations a move (Hex)
+    poke-env:SimpleHeuristicsPlayer        a player of poke-env, or your own, poke-env:package.module:name (Pokémon)
 
 Names of players and weights come before folders: a folder that is called like one is written as a path, `./random`.
 """
@@ -21,17 +24,22 @@ from pathlib import Path
 from torch import nn
 
 from sparring.core import (
+    Closing,
     Game,
     GameSpec,
+    Guest,
+    Hosting,
     InputError,
     Player,
     built_in,
     did_you_mean,
     game_names,
+    guest_kinds,
     load_game,
     player_names,
     shipped_weights,
 )
+from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.inference.device import DeviceName
 from sparring.inference.threads import set_threads
@@ -63,6 +71,8 @@ class Style:
     """CPU threads of the network; 0 takes as many as cores are free."""
     key: Path | None = None
     """The client key of policy servers that ask for one."""
+    patience: float = 60.0
+    """Seconds that a program of others has for an answer."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,8 @@ class Entrant:
     server: str | None = None
     """The address of a policy server, which knows this player as `model`."""
     model: str = ""
+    guest: tuple[str, str] | None = None
+    """Kind and name of a player of another program; see `core.Hosting`."""
     player: Player | None = None
     """An object of the caller's that plays by itself."""
 
@@ -100,6 +112,9 @@ class Entrant:
             return cls(name=text, server=served.group(1), model=served.group(2))
         folder = kept if kept is not None and kept.exists() else None
         if names_code(text):
+            kind, _, what = text.partition(":")
+            if kind in _guest_kinds():
+                return cls(name=text, guest=(kind, what))
             own, equals, weights = text.partition("=")
             return cls(name=text, factory=load_factory(own), folder=(folder or _folder(weights)) if equals else None)
         if text in _built_in_names():
@@ -142,6 +157,12 @@ class Entrant:
         if self.server is not None:
             with announced(f"waiting for the policy server at {self.server}", say):
                 return self._remote(spec, matches, seed, style)
+        if self.guest is not None:
+            kind, what = self.guest
+            if not isinstance(game, Hosting) or kind not in game.guests:
+                raise InputError(f"{self.name}: {game.name} has no seats for players by {kind}")
+            settings = convert(spec.settings, game.settings, where=game.name)
+            return game.guests[kind](settings, what, Guest(matches=matches, seed=seed, patience=style.patience))
         network = self.network(spec, say)
         if network is None:
             return built_in(game, spec, self.name, seed=seed)
@@ -210,7 +231,7 @@ class Entrant:
 
 
 def names_code(text: str) -> bool:
-    """Whether `text` names a network that the user's code builds, which parsing it would import."""
+    """Whether `text` names code of the user's, which parsing would import, or a program, which seating would run."""
     return ":" in text.partition("=")[0] and not text.startswith("tcp://") and not Path(text).exists()
 
 
@@ -221,17 +242,22 @@ def tag_of(name: str) -> str:
 
 @contextmanager
 def leaving(player: Player) -> Iterator[Player]:
-    """`player` for the block; one that a policy server plays leaves it afterwards."""
+    """`player` for the block; one that holds a connection or a program lets go of it afterwards."""
     try:
         yield player
     finally:
-        if isinstance(player, RemotePlayer):
+        if isinstance(player, Closing):
             player.close()
 
 
 def _built_in_names() -> set[str]:
     """Names of the built-in players of all games."""
     return {player for game in game_names() for player in player_names(load_game(game))}
+
+
+def _guest_kinds() -> set[str]:
+    """The kinds of players of other programs that any game has seats for."""
+    return {kind for game in game_names() for kind in guest_kinds(load_game(game))}
 
 
 def _folder(text: str) -> Path:
@@ -246,6 +272,6 @@ def _folder(text: str) -> Path:
     players = sorted(_built_in_names())
     raise InputError(
         f"unknown player {text!r}{did_you_mean(text, [*players, *shipped])}; a player is a run or checkpoint folder, "
-        f"shipped weights ({', '.join(shipped)}), a built-in player ({', '.join(players)}), package.module:factory "
-        "or tcp://host:port/model"
+        f"shipped weights ({', '.join(shipped)}), a built-in player ({', '.join(players)}), package.module:factory, "
+        f"tcp://host:port/model or a player of another program ({':..., '.join(sorted(_guest_kinds()))}:...)"
     )

@@ -26,7 +26,7 @@ from msgspec import Meta, Struct
 from sparring.core.errors import InputError
 from sparring.core.files import cannot_write
 
-VERSION = 1
+VERSION = 2
 """Of the tables below, kept as SQLite's `user_version`."""
 _APPLICATION = 0x53504C47
 """What makes a SQLite file a ledger, kept as its `application_id`."""
@@ -50,17 +50,22 @@ CREATE TABLE lineups (number INTEGER PRIMARY KEY, seats TEXT NOT NULL UNIQUE) ST
 CREATE TABLE matches (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, setup INTEGER NOT NULL, lineup INTEGER NOT NULL,
     outcomes TEXT NOT NULL, length INTEGER NOT NULL, seed INTEGER NOT NULL, record TEXT NOT NULL, time REAL NOT NULL,
-    machine TEXT NOT NULL
+    machine TEXT NOT NULL, note TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX results ON matches (setup, lineup, outcomes);
 """
+_UPGRADE = """
+ALTER TABLE matches ADD COLUMN note TEXT NOT NULL DEFAULT '';
+PRAGMA user_version = 2;
+"""
+"""From format 1."""
 
 _ADD = (
-    "INSERT INTO matches (id, setup, lineup, outcomes, length, seed, record, time, machine) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+    "INSERT INTO matches (id, setup, lineup, outcomes, length, seed, record, time, machine, note) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
 )
 _READ = (
-    "SELECT id, game, settings, team_set, opening, seats, outcomes, length, seed, record, time, machine "
+    "SELECT id, game, settings, team_set, opening, seats, outcomes, length, seed, record, time, machine, note "
     "FROM matches JOIN setups ON setup = setups.number JOIN lineups ON lineup = lineups.number "
 )
 
@@ -79,7 +84,7 @@ class Identity(Struct, frozen=True, kw_only=True, order=True, forbid_unknown_fie
     style: Text = ""
     """How a network plays, where not as trained: `simulations=64`."""
     kind: Text = ""
-    """`built-in`, `network`, `server` or `code`."""
+    """`built-in`, `network`, `server`, `code` or `program`."""
 
 
 class Seat(Identity, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -114,6 +119,8 @@ class Match(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     time: Annotated[float, Meta(ge=0)] = 0.0
     """When it ended, in seconds since 1970."""
     machine: Text = msgspec.field(default_factory=platform.node)
+    note: Text = ""
+    """How it ended, if not by the rules: why a player forfeited."""
 
 
 class Tally(NamedTuple):
@@ -136,7 +143,7 @@ def checked(data: Any) -> Match:
     try:
         match = msgspec.convert(msgspec.to_builtins(data), Match)
         settings = _json(match.settings)
-        texts = [settings, match.id, match.game, match.team_set, match.opening, match.record, match.machine]
+        texts = [settings, match.id, match.game, match.team_set, match.opening, match.record, match.machine, match.note]
         for seat in match.seats:
             texts += [seat.name, seat.checkpoint, seat.style, seat.kind]
         for text in texts:
@@ -240,6 +247,18 @@ class Ledger:
                     found[wanted] = _match(row, players)
         return found
 
+    def series(self, prefix: str) -> list[Match]:
+        """The matches whose ids begin with `prefix`, letters, digits and signs before them in ASCII, by id."""
+        with self._told():
+            found = self._db.execute(_READ + "WHERE id >= ? AND id < ? ORDER BY id", (prefix, prefix + "\x7f"))
+            rows, players = found.fetchall(), self._players()
+            return [_match(row, players) for row in rows]
+
+    def set_record(self, id: str, record: str) -> None:
+        """Notes where match `id` is kept; empty: nowhere any more."""
+        with self._told(), self._writing():
+            self._db.execute("UPDATE matches SET record = ? WHERE id = ?", (record, id))
+
     def tallies(self, game: str) -> list[Tally]:
         """What came of all matches of `game`, counted."""
         query = (
@@ -266,6 +285,12 @@ class Ledger:
         if application != _APPLICATION:
             raise InputError(f"{self.path}: not a ledger")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version == 1:
+            with self._writing():  # of several processes one is the first
+                if self._db.execute("PRAGMA user_version").fetchone()[0] == 1:
+                    for step in filter(str.strip, _UPGRADE.split(";")):
+                        self._db.execute(step)
+            version = VERSION
         if version != VERSION:
             raise InputError(f"{self.path}: a ledger of format {version}; this version reads {VERSION}")
 
@@ -276,7 +301,7 @@ class Ledger:
             for seat in match.seats
         ]
         outcomes = _json([seat.outcome for seat in match.seats])
-        about = (outcomes, match.length, match.seed, match.record, match.time, match.machine)
+        about = (outcomes, match.length, match.seed, match.record, match.time, match.machine, match.note)
         return (match.id, setup, self._number("lineups", _json(seats)), *about)
 
     def _number(self, table: str, *values: str) -> int:
@@ -378,6 +403,7 @@ def _match(row: Sequence[Any], players: dict[int, Identity]) -> Match:
         record=row[9],
         time=row[10],
         machine=row[11],
+        note=row[12],
     )
 
 

@@ -22,6 +22,8 @@ def identity(entrant: Entrant, style: Style) -> Identity:
         kind = "server"
     elif entrant.folder is not None:
         kind = "network"
+    elif entrant.guest is not None:
+        kind = "program"
     elif entrant.factory is not None or entrant.player is not None:
         kind = "code"
     else:

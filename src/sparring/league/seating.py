@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from sparring.core import Arena, Game, GameSpec, InputError, Player, Rated, load_game
+from sparring.core import Arena, Game, GameSpec, InputError, Player, Rated, Varied, load_game
 from sparring.core.settings import convert
 from sparring.core.versions import lasting_settings
 from sparring.league.entrants import Entrant, Style, leaving
@@ -37,10 +37,12 @@ class Seating:
         settings: Mapping[str, Any] | None = None,
         networks: bool = False,
         rating: bool = False,
+        varied: bool = False,
     ) -> "Seating":
         """`players` at `game`, with `settings` laid over those of the first checkpoint among them.
 
-        With `rating`, settings that the game is judged by (`core.Rated`) are laid between the two. Raises `InputError`
+        With `rating`, settings that the game is judged by (`core.Rated`) are laid between the two; with `varied`, those
+        that make its matches begin in different positions (`core.Varied`) are filled in. Raises `InputError`
         if a name is unknown, the game is left open, a checkpoint is of another game, or, where only `networks` will
         do, a player is none.
         """
@@ -62,6 +64,8 @@ class Seating:
                 raise InputError(f"{name}: a checkpoint of {spec.game} cannot play {game}")
         judged_by = plugin.rating if rating and isinstance(plugin, Rated) else {}
         values = {**(lasting_settings(trained[0][1]) if trained else {}), **judged_by, **(settings or {})}
+        if varied and isinstance(plugin, Varied):
+            values = dict(plugin.varied(values))
         chosen: Any = convert(values, plugin.settings, where=f"{game} settings")
         return cls(entrants, plugin, chosen, plugin.spec(chosen))
 

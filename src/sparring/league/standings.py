@@ -39,7 +39,7 @@ def standings(
     if counts.players:
         named = find_player(counts.players, anchor) if anchor is not None else None
         ratings = rate(counts, anchor=default_anchor(counts) if named is None else named)
-        summary |= _pairs(counts, ratings, by)
+        summary |= pair_standings(counts, ratings, by)
     if counts.left_out:
         summary["teams"] = _teams(ledger, game)
     return summary
@@ -58,7 +58,8 @@ def _game(ledger: Ledger, game: str | None) -> str:
     return game or games[0]
 
 
-def _pairs(counts: PairCounts, ratings: Ratings, by: Axis | None) -> dict[str, Any]:
+def pair_standings(counts: PairCounts, ratings: Ratings, by: Axis | None = None) -> dict[str, Any]:
+    """What is said of players who met in pairs."""
     names = labels(ratings.players)
     order = sorted(range(len(ratings)), key=lambda at: (-ratings.rating[at], at))
     found = {axis: subsets(counts, ratings, axis) for axis in AXES if axis == by or _is_small(counts, axis)}

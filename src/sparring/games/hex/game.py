@@ -51,6 +51,10 @@ class HexGame:
         """Any Hex network plays any size, with or without the swap rule."""
         return None if trained.game == spec.game else f"it was trained for {trained.game}, not for {spec.game}"
 
+    def varied(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Two random stones, one of each colour; with the swap rule, which makes openings fair, none."""
+        return settings if settings.get("swap") else {"opening": 2, **settings}
+
     def model(self, spec: GameSpec) -> "HexModel":
         """The rules on batches of states."""
         from sparring.games.hex.model import HexModel

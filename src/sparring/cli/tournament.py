@@ -1,0 +1,130 @@
+"""`sparring tournament`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sparring.cli.app import app, show
+from sparring.cli.options import (
+    EXTRA,
+    PLAYER,
+    AsJson,
+    DeviceOption,
+    Key,
+    PolicyThreshold,
+    Seed,
+    Simulations,
+    Temperature,
+    Threads,
+    Workers,
+    split_settings,
+)
+
+if TYPE_CHECKING:
+    from sparring.league.tournament import Progress
+
+
+@app.command(
+    rich_help_panel="Train and play",
+    context_settings=EXTRA,
+    epilog="Example: sparring tournament path random hex-7x7 --size 7 --ledger hex.ledger",
+)
+def tournament(
+    context: typer.Context,
+    players: Annotated[list[str], typer.Argument(help=PLAYER, metavar="PLAYER")],
+    game: Annotated[str | None, typer.Option(help="The game.  [default: the first checkpoint's]")] = None,
+    ledger: Annotated[Path, typer.Option(help="Where matches are kept; the same command goes on from there.")] = Path(
+        "tournament.ledger"
+    ),
+    schedule: Annotated[
+        Literal["active", "round-robin", "swiss", "gauntlet"],
+        typer.Option(help="Who meets whom; active: whoever's match tells most. gauntlet: the first against all."),
+    ] = "active",
+    matches: Annotated[int, typer.Option(min=2, help="Of each two that meet; active: at most, on average.")] = 100,
+    rounds: Annotated[int, typer.Option(min=0, help="Of swiss.  [default: enough for a winner, and one]")] = 0,
+    elo_width: Annotated[
+        float | None, typer.Option(min=1, help="Active: until no rating's interval is wider.  [default: 100]")
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(min=0.5, max=0.9999, help="Active: until every order is as sure. SPRT: how sure.  [0.95]"),
+    ] = None,
+    sprt: Annotated[
+        str | None, typer.Option(help="elo0,elo1: is the first of two players stronger? 0,20 to see if it gained 20.")
+    ] = None,
+    anchor: Annotated[str | None, typer.Option(help="Whose rating is 0.  [default: the first built-in player]")] = None,
+    workers: Workers = 0,
+    temperature: Temperature = 1.0,
+    simulations: Simulations = 0,
+    policy_threshold: PolicyThreshold = 0.0,
+    patience: Annotated[float, typer.Option(min=0.1, help="Seconds a program of others has for a move.")] = 60.0,
+    device: DeviceOption = "auto",
+    threads: Threads = 0,
+    key: Key = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Let players meet, and rate them: as a table with 95% intervals, as JSON, or as a page.
+
+    Players meet in pairs of matches from the same start with seats changed. Game settings follow as --key value.
+    """
+    import json
+
+    from sparring.core import Interrupts
+    from sparring.league import Style
+    from sparring.league.ratings import Z, labels, matches_of
+    from sparring.league.tournament import Rules, Stopped, play_tournament
+    from sparring.report.tournament import TournamentScreen, tournament_table
+
+    names, settings = split_settings(players, context)
+    style = Style(
+        temperature=temperature,
+        policy_threshold=policy_threshold,
+        simulations=simulations,
+        device=device,
+        threads=threads,
+        key=key,
+        patience=patience,
+    )
+    rules = Rules(
+        schedule=schedule,
+        matches=matches,
+        rounds=rounds,
+        elo_width=elo_width,
+        confidence=confidence,
+        sprt=sprt,
+        anchor=anchor,
+        seed=seed,
+        workers=workers,
+    )
+    with Interrupts() as interrupts, TournamentScreen() as screen:
+
+        def rows(progress: "Progress") -> list[tuple[str, float, float, int]]:
+            if not progress.sheet.results.any():
+                return []
+            ratings, called = progress.sheet.ratings(), labels(progress.sheet.players)
+            played = matches_of(progress.sheet.counts())
+            order = sorted(range(len(called)), key=lambda at: -ratings.rating[at])
+            return [
+                (called[at], float(ratings.rating[at]), Z * ratings.error(at, ratings.anchor), int(played[at]))
+                for at in order
+            ]
+
+        def on_progress(progress: "Progress") -> None:
+            if interrupts.asked:
+                raise Stopped
+            fresh = progress.sheet.matches() == progress.matches  # between two bouts
+            screen.update(
+                progress.matches, progress.total, progress.detail, (lambda: rows(progress)) if fresh else None
+            )
+
+        summary = play_tournament(
+            names, ledger, rules, game=game, settings=settings, style=style, on_progress=on_progress, say=screen.say
+        )
+    if not summary["complete"]:
+        screen.say(f"stopped; the same command goes on from {ledger}")
+    if as_json:
+        print(json.dumps(summary))
+    else:
+        show(tournament_table(summary))

@@ -1,0 +1,238 @@
+"""Bouts: some pairs of matches between two entrants, each pair from one start with seats changed.
+
+A start is a number: the opening, teams and chance of a match. Starts come in blocks, and a block is the first matches
+of an arena's slots: two arenas with the same settings and seed begin the same matches in the same slots. So every two
+players meet in the same starts, and which start a match is from tells everything about how it began.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core import Forfeit, Forfeiting, Player, RandomPlayer, Results
+from sparring.league.entrants import Style, leaving
+from sparring.league.ledger import Ledger, Match, Seat
+from sparring.league.rated import identity
+from sparring.league.seating import Seating
+from sparring.rollout import Collector
+
+BLOCK = 16
+"""Starts of a block: the matches that are played at the same time."""
+_LONGEST_NOTE = 300
+
+
+@dataclass(frozen=True)
+class Bout:
+    """What two entrants are to play: starts of one block, by who sits first."""
+
+    one: int
+    """The number of an entrant."""
+    other: int
+    starts: tuple[tuple[int, ...], tuple[int, ...]]
+    """Those in which `one` sits first, and those in which `other` does."""
+
+    def __len__(self) -> int:
+        return len(self.starts[0]) + len(self.starts[1])
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What came of a match."""
+
+    start: int
+    order: int
+    """0 if `one` sat first."""
+    points: float
+    """Of `one`: 1, 0.5 or 0."""
+    note: str = ""
+    """Why a player forfeited, if one did."""
+
+
+@dataclass
+class Played:
+    """What came of a bout."""
+
+    bout: Bout
+    ended: list[Ended] = field(default_factory=list)
+    broken: list[tuple[int, int]] = field(default_factory=list)
+    """(start, order) of matches that broke off."""
+    seconds: float = 0.0
+
+
+class Series:
+    """How the matches of a tournament are named, so that each is known again: by players, rules, seed and start."""
+
+    def __init__(self, seating: Seating, style: Style, *, seed: int) -> None:
+        self.identities = [identity(entrant, style) for entrant in seating.entrants]
+        self.seed = seed
+        self._game = seating.game.name
+        settings: dict[str, Any] = msgspec.to_builtins(seating.settings)
+        self.settings = settings
+
+    def prefix(self, one: int, other: int) -> str:
+        """What the ids of all matches between two entrants begin with, however the entrants are numbered."""
+        players = sorted(self.identities[number] for number in (one, other))
+        facts = [self._game, self.settings, players, self.seed]
+        return sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()[:24] + "-"
+
+    def id(self, one: int, other: int, start: int, order: int) -> str:
+        """The id of one match."""
+        return f"{self.prefix(one, other)}{start}-{order ^ self._turned(one, other)}"
+
+    def read(self, one: int, other: int, id: str) -> tuple[int, int] | None:
+        """(start, order) of a match between two entrants, by its id."""
+        _, start, order = id.split("-") if id.count("-") == 2 else ("", "", "")
+        if not start.isdecimal() or order not in ("0", "1"):
+            return None
+        return int(start), int(order) ^ self._turned(one, other)
+
+    def _turned(self, one: int, other: int) -> int:
+        return int(self.identities[other] < self.identities[one])
+
+
+class Table:
+    """Where bouts are played: entrants are seated when they are first needed, and stay."""
+
+    def __init__(self, seating: Seating, style: Style, ledger: Ledger, *, seed: int, place: int = 0) -> None:
+        self._seating = seating
+        self._style = style
+        self._ledger = ledger
+        self._series = Series(seating, style, seed=seed)
+        self._place = place
+        self._seated: dict[int, Player] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "Table":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets the players go; may be called twice."""
+        self._seated.clear()
+        self._stack.close()
+
+    def seat(self, number: int, say: Callable[[str], None] = lambda text: None) -> Player:
+        """The player of an entrant; raises `InputError` if it cannot play."""
+        if number not in self._seated:
+            seed = self._series.seed + 1_000_003 * self._place
+            player = self._seating.player(number, matches=BLOCK, seed=seed, style=self._style, say=say)
+            self._seated[number] = self._stack.enter_context(leaving(player))
+        return self._seated[number]
+
+    def play(self, bout: Bout, *, pulse: Callable[[int], None] = lambda ended: None) -> Played:
+        """Plays a bout; every match is in the ledger as soon as it has ended. What `pulse` raises breaks off."""
+        played, began = Played(bout), time.perf_counter()
+        for order in (0, 1):
+            if bout.starts[order]:
+                self._play_order(played, order, pulse)
+        played.seconds = time.perf_counter() - began
+        return played
+
+    def _play_order(self, played: Played, order: int, pulse: Callable[[int], None]) -> None:
+        bout, seating = played.bout, self._seating
+        starts = bout.starts[order]
+        block = starts[0] // BLOCK
+        slots = np.array([start % BLOCK for start in starts])
+        matches = int(slots.max()) + 1
+        sides = [bout.one, bout.other] if order == 0 else [bout.other, bout.one]
+        players = {seating.entrants[number].name: self.seat(number) for number in sides}
+        lineup = _lineup(slots, seating.spec.seats)
+        before = len(played.ended) + len(played.broken)
+        with ExitStack() as stack:
+            arena = seating.game.arena(seating.settings, matches=matches, seed=block_seed(self._series.seed, block))
+            stack.callback(arena.close)
+            collector = Collector(arena, {**players, "": RandomPlayer(0)}, lineup)
+
+            def ended(serials: NDArray[np.int64], turns: NDArray[np.int32], results: Results) -> None:
+                kept = []
+                for at, (serial, slot) in enumerate(zip(serials.tolist(), results.match.tolist(), strict=True)):
+                    if serial not in slots:
+                        continue
+                    start = block * BLOCK + serial
+                    if results.failed[at]:
+                        played.broken.append((start, order))
+                        continue
+                    outcome, note = _decided(results.outcome[at].tolist(), list(players.items()), slot)
+                    kept.append(self._match(bout, start, order, sides, outcome, int(turns[at]), note))
+                    first = 0.5 + outcome[0] / 2
+                    played.ended.append(Ended(start, order, first if order == 0 else 1 - first, note))
+                self._ledger.add(kept)
+
+            wanted = before + len(starts)
+
+            def beat(count: int) -> None:
+                done = len(played.ended) + len(played.broken)
+                pulse(done)
+                if done >= wanted:  # what is left are slots that nobody asked for
+                    raise _Complete
+
+            with suppress(_Complete):
+                collector.play(matches, pulse=beat, ended=ended)
+
+    def _match(
+        self, bout: Bout, start: int, order: int, sides: list[int], outcome: list[float], turns: int, note: str
+    ) -> Match:
+        seats, series = self._seating.spec.seats, self._series
+        block = seats // 2
+        return Match(
+            id=series.id(bout.one, bout.other, start, order),
+            game=self._seating.game.name,
+            settings=series.settings,
+            team_set=str(series.settings.get("team_set", "")),
+            opening=str(start),
+            seats=tuple(
+                Seat(
+                    **msgspec.structs.asdict(series.identities[sides[seat // block]]),
+                    team=seat // block,
+                    outcome=outcome[seat // block],
+                )
+                for seat in range(seats)
+            ),
+            length=turns,
+            seed=series.seed,
+            time=time.time(),
+            note=note,
+        )
+
+
+class _Complete(Exception):
+    """All matches of a bout have ended."""
+
+
+def block_seed(seed: int, block: int) -> int:
+    """The seed of the arenas that begin a block's starts."""
+    return int(np.random.SeedSequence([seed % 2**64, block]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def _lineup(slots: NDArray[np.int64], seats: int) -> Callable[[NDArray[np.int64]], NDArray[np.int32]]:
+    """Players 0 and 1 in the first matches of `slots`; whoever plays at random, player 2, in all others."""
+    sides = np.repeat(np.array([0, 1], np.int32), seats // 2)
+
+    def lineup(serials: NDArray[np.int64]) -> NDArray[np.int32]:
+        return np.where(np.isin(serials, slots)[:, None], sides, np.int32(2)).astype(np.int32)
+
+    return lineup
+
+
+def _decided(outcome: list[float], players: list[tuple[str, Player]], slot: int) -> tuple[list[float], str]:
+    """The outcomes of both sides and a note: as the arena has them, or by who was the first to forfeit."""
+    forfeits: Iterator[tuple[Forfeit, int]] = (
+        (forfeit, side)
+        for side, (_, player) in enumerate(players)
+        if isinstance(player, Forfeiting) and (forfeit := player.forfeited(slot)) is not None
+    )
+    first = min(forfeits, key=lambda found: found[0].time, default=None)
+    if first is None:
+        return [outcome[0], outcome[-1]], ""
+    forfeit, side = first
+    note = f"{players[side][0]} forfeits: {forfeit.reason}"
+    return ([-1.0, 1.0] if side == 0 else [1.0, -1.0]), note[:_LONGEST_NOTE]

@@ -1,0 +1,244 @@
+"""Schedules: how many starts each two entrants shall have played by now, given what came of those so far.
+
+A schedule is asked again whenever a bout has ended. It remembers nothing: all it knows is the score sheet, which a
+tournament that was killed reads from the ledger again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from sparring.core import optional
+from sparring.league.bouts import BLOCK, Ended
+from sparring.league.counts import Ints, PairCounts
+from sparring.league.ledger import Identity
+from sparring.league.ratings import ELO, Floats, Ratings, Z, chances, rate
+
+with optional("a tournament", extra="league"):
+    from scipy.optimize import nnls
+
+Pair = tuple[int, int]
+
+
+@dataclass
+class ScoreSheet:
+    """What a tournament of `players`, whom `Pair`s number, has come to."""
+
+    players: tuple[Identity, ...]
+    anchor: int
+    results: Ints
+    """`int64[n, n, 3]` wins, draws and losses of the row's player in the first seat against the column's."""
+    ended: dict[Pair, dict[tuple[int, int], Ended]] = field(default_factory=dict)
+    """By pair and (start, order): the matches of the tournament itself."""
+    broken: dict[Pair, set[tuple[int, int]]] = field(default_factory=dict)
+    """Matches that broke off, and are not tried again in this run."""
+    flying: dict[Pair, set[tuple[int, int]]] = field(default_factory=dict)
+    """Matches that are being played."""
+    seconds: dict[Pair, float] = field(default_factory=dict)
+    """What a match took in the fastest bout: the first ones also load and compile."""
+
+    @classmethod
+    def empty(cls, players: tuple[Identity, ...], anchor: int) -> "ScoreSheet":
+        """Before the first match."""
+        return cls(players, anchor, np.zeros((len(players), len(players), 3), np.int64))
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Every two players."""
+        return list(combinations(range(len(self.players)), 2))
+
+    def add(self, pair: Pair, ended: Ended) -> None:
+        """Enters a match of the tournament."""
+        self.ended.setdefault(pair, {})[ended.start, ended.order] = ended
+        first, second = pair if ended.order == 0 else pair[::-1]
+        points = ended.points if ended.order == 0 else 1 - ended.points
+        self.results[first, second, 0 if points == 1 else 1 if points == 0.5 else 2] += 1
+
+    def begun(self, pair: Pair) -> int:
+        """Starts from which both matches have ended, broken off, or are being played."""
+        known = {**dict.fromkeys(self.broken.get(pair, ())), **dict.fromkeys(self.flying.get(pair, ()))}
+        known |= dict.fromkeys(self.ended.get(pair, ()))
+        starts = {start for start, _ in known}
+        return sum((start, 0) in known and (start, 1) in known for start in starts)
+
+    def matches(self) -> int:
+        """Matches of the tournament that have ended."""
+        return sum(len(found) for found in self.ended.values())
+
+    def points(self, pair: Pair) -> tuple[float, int]:
+        """Points of the pair's first player in the tournament's matches, and how many these are."""
+        found = self.ended.get(pair, {}).values()
+        return sum(one.points for one in found), len(found)
+
+    def pair_points(self, pair: Pair) -> list[float]:
+        """Points of the first player in each pair of matches from one start."""
+        found = self.ended.get(pair, {})
+        return [
+            one.points + found[start, 1].points
+            for (start, order), one in found.items()
+            if order == 0 and (start, 1) in found
+        ]
+
+    def counts(self) -> PairCounts:
+        """All matches, as ratings take them."""
+        first, second = np.nonzero(self.results.sum(axis=2))
+        wins, draws, losses = self.results[first, second].T
+        return PairCounts(
+            self.players, first, second, wins, draws, losses, np.zeros(len(first), np.int64), (("", "", ""),)
+        )
+
+    def ratings(self) -> Ratings:
+        """The ratings so far."""
+        return rate(self.counts(), anchor=self.anchor)
+
+    def cost(self) -> Floats:
+        """`float64[n, n]` seconds of a match of each two: what both players take, as well as their matches tell."""
+        n = len(self.players)
+        known = list(self.seconds.items())
+        if not known:
+            return np.ones((n, n))
+        design = np.zeros((len(known) + n, n))
+        usual = float(np.mean([seconds for _, seconds in known])) / 2
+        target = np.full(len(design), 0.01 * usual)
+        for row, ((one, other), seconds) in enumerate(known):
+            design[row, [one, other]] = 1.0
+            target[row] = seconds
+        design[len(known) :] = 0.01 * np.eye(n)
+        each = nnls(design, target)[0]
+        return np.asarray(np.maximum(each[:, None] + each, 1e-3 * usual), np.float64)
+
+
+Schedule = Callable[[ScoreSheet], dict[Pair, int]]
+"""Starts that pairs shall have begun by now; nothing more than they have: the tournament is over."""
+
+
+def round_robin(starts: int) -> Schedule:
+    """Everyone meets everyone in `starts`."""
+    return lambda sheet: dict.fromkeys(sheet.pairs, starts)
+
+
+def gauntlet(starts: int) -> Schedule:
+    """The first player meets all others."""
+    return lambda sheet: {pair: starts for pair in sheet.pairs if 0 in pair}
+
+
+def swiss(starts: int, rounds: int) -> Schedule:
+    """In each round those meet who have most nearly the same points and have not met; of an odd number one rests."""
+
+    def wanted(sheet: ScoreSheet) -> dict[Pair, int]:
+        met: dict[Pair, int] = {}
+        points = np.zeros(len(sheet.players))
+        rested: list[int] = []
+        for _ in range(rounds):
+            drawn, resting = _swiss_round(points, met, rested)
+            for pair in drawn:
+                met[pair] = met.get(pair, 0) + starts
+            if any(sheet.begun(pair) < met[pair] or sheet.flying.get(pair) for pair in drawn):
+                return met
+            if resting is not None:
+                rested.append(resting)
+                points[resting] += 0.5
+            for pair in drawn:
+                won, played = sheet.points(pair)
+                share = won / played if played else 0.5
+                points[pair[0]] += share
+                points[pair[1]] += 1 - share
+        return met
+
+    return wanted
+
+
+def _swiss_round(points: Floats, met: dict[Pair, int], rested: list[int]) -> tuple[list[Pair], int | None]:
+    """Who meets whom, from the top: each the nearest below whom it has not met, if that can be; and who rests."""
+    left = sorted(range(len(points)), key=lambda player: (-points[player], player))
+    resting = None
+    if len(left) % 2:
+        resting = min(reversed(left), key=rested.count)
+        left.remove(resting)
+    return _drawn(left, met, 0) or _drawn(left, met, max(met.values(), default=0)) or [], resting
+
+
+def _drawn(left: list[int], met: dict[Pair, int], most: int) -> list[Pair] | None:
+    """All of `left` in pairs, from the top, who have met in at most `most` starts; None if that cannot be."""
+    if not left:
+        return []
+    one = left[0]
+    for other in sorted(left[1:], key=lambda player: met.get((min(one, player), max(one, player)), 0)):
+        pair = (min(one, other), max(one, other))
+        if met.get(pair, 0) <= most:
+            rest = _drawn([player for player in left[1:] if player != other], met, most)
+            if rest is not None:
+                return [pair, *rest]
+    return None
+
+
+def active(*, width: float | None, confidence: float | None, matches: int) -> Schedule:
+    """The two whose bout shrinks the intervals that are still too wide the most for the time it takes.
+
+    Args:
+        width: Elo points that no 95% interval of a rating shall be wider than.
+        confidence: or, if no `width` is given, with which the order of every two players shall be known.
+        matches: at most so many.
+    """
+
+    def wanted(sheet: ScoreSheet) -> dict[Pair, int]:
+        begun = {pair: sheet.begun(pair) for pair in sheet.pairs}
+        room = min(BLOCK, matches // 2 - sum(begun.values()))
+        if room <= 0:
+            return begun
+        targets = _open_questions(sheet, width, confidence)
+        if not len(targets):
+            return begun
+        best = _most_telling(sheet, targets)
+        return {**begun, best: begun[best] + room}
+
+    return wanted
+
+
+def _open_questions(sheet: ScoreSheet, width: float | None, confidence: float | None) -> Floats:
+    """`float64[m, n]` the differences of strengths that must be known better."""
+    n = len(sheet.players)
+    if not sheet.results.any():
+        return np.eye(n)
+    ratings, unit = sheet.ratings(), np.eye(n)
+    if width is not None:
+        wide = [at for at in range(n) if 2 * Z * ratings.error(at, ratings.anchor) > width]
+        return unit[wide] - unit[ratings.anchor]
+    sure = ratings.superiority()
+    rows = [
+        (unit[one] - unit[other]) / ratings.error(one, other)
+        for one, other in sheet.pairs
+        if max(sure[one, other], sure[other, one]) < (confidence or 0.95)
+    ]
+    return np.array(rows).reshape(-1, n)
+
+
+def _most_telling(sheet: ScoreSheet, targets: Floats) -> Pair:
+    """The pair whose next bout lowers the variances of the `targets` the most a second."""
+    n = len(sheet.players)
+    if sheet.results.any():
+        ratings = sheet.ratings()
+        spread, strength = ratings.covariance / ELO**2, ratings.rating / ELO
+        advantage, draw = ratings.advantage.value / ELO, ratings.draw
+    else:
+        spread, strength, advantage, draw = np.eye(n), np.zeros(n), 0.0, 0.0
+    variance = np.diag(spread)[:, None] + np.diag(spread) - 2 * spread
+    gap = (strength[:, None] - strength) / np.sqrt(1 + np.pi * np.maximum(variance, 0) / 8)  # may be less than it seems
+    told = np.zeros((n, n))
+    for side in (advantage, -advantage):
+        win, _, loss = chances(gap + side, draw)
+        told += (win + loss - (win - loss) ** 2) / 8
+    for (one, other), flying in sheet.flying.items():
+        v = spread[one] - spread[other]
+        weight = told[one, other] * len(flying)
+        spread = spread - weight * np.outer(v, v) / (1 + weight * (v[one] - v[other]))
+    cost, best, found = sheet.cost(), -1.0, (0, 1)
+    for one, other in sheet.pairs:
+        v = spread[one] - spread[other]
+        weight = 2 * BLOCK * told[one, other]
+        gain = weight * float(((targets @ v) ** 2).sum()) / (1 + weight * (v[one] - v[other])) / cost[one, other]
+        if gain > best:
+            best, found = gain, (one, other)
+    return found

@@ -1,0 +1,389 @@
+"""Tournaments: entrants meet as a schedule says, in pairs of matches; the ledger is the whole state.
+
+A tournament that was killed goes on when it is called again: matches that are in the ledger are not played again, and
+those that are missing are. One with more players, or with more matches, goes on from those of the smaller one too.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from math import ceil, log2
+from multiprocessing import get_context
+from multiprocessing.util import Finalize
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from sparring.core import InputError, RunError
+from sparring.core.interrupts import stay_with_parent
+from sparring.league.bouts import BLOCK, Bout, Ended, Played, Series, Table
+from sparring.league.counts import pair_counts
+from sparring.league.entrants import Style
+from sparring.league.intransitivity import payoffs
+from sparring.league.ledger import Identity, Ledger
+from sparring.league.ratings import find_player, labels
+from sparring.league.schedules import Pair, Schedule, ScoreSheet, active, gauntlet, round_robin, swiss
+from sparring.league.seating import Seating
+from sparring.league.sprt import SCORES, Sprt, pair_result
+from sparring.league.standings import pair_standings
+
+ScheduleName = Literal["active", "round-robin", "swiss", "gauntlet"]
+
+_MOST_NOTES = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """Who meets whom, and until when."""
+
+    schedule: ScheduleName = "active"
+    matches: int = 100
+    """Of each pair that meets; an active schedule plays at most as many as a round robin would."""
+    rounds: int = 0
+    """Of a Swiss tournament; 0: as many as it takes to find a winner, and one more."""
+    elo_width: float | None = None
+    """Until no rating's interval is wider, by an active schedule."""
+    confidence: float | None = None
+    """Until the order of every two players is as sure, by an active schedule; of an SPRT, how sure it is."""
+    sprt: str | None = None
+    anchor: str | None = None
+    seed: int = 0
+    workers: int = 0
+
+
+@dataclass
+class Progress:
+    """How far a tournament is, for whoever shows it."""
+
+    matches: int
+    total: int
+    detail: str
+    sheet: ScoreSheet = field(repr=False)
+
+
+class Stopped(Exception):
+    """Raised by `on_progress` to end a tournament early; what has been played stays."""
+
+
+def play_tournament(
+    players: Sequence[str],
+    ledger: Path,
+    rules: Rules,
+    *,
+    game: str | None = None,
+    settings: dict[str, Any] | None = None,
+    style: Style | None = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    say: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Plays what `rules` want and the ledger does not have yet; returns what came of it, as plain data."""
+    style = style or Style()
+    seating = Seating.of(*players, game=game, settings=settings, rating=True, varied=True)
+    with ExitStack() as stack:
+        book = stack.enter_context(Ledger(ledger, create=True))
+        table = stack.enter_context(Table(seating, style, book, seed=rules.seed))
+        series = Series(seating, style, seed=rules.seed)
+        _check(series.identities, seating.spec.seats)
+        sheet = read_sheet(book, seating, series, rules)
+        schedule, total, test = _schedule(sheet, rules)
+        for number in range(len(players)):  # whoever cannot play is refused before the first match
+            table.seat(number, say)
+        complete = True
+        try:
+            _play(sheet, schedule, table, _Crew(players, ledger, rules, seating, style), total, on_progress)
+        except Stopped:
+            complete = False
+        final = read_sheet(book, seating, series, rules)
+        return _summary(final, seating, rules, test, book, series, complete=complete)
+
+
+def _check(identities: Sequence[Identity], seats: int) -> None:
+    if len(identities) < 2:
+        raise InputError("a tournament takes two players or more")
+    if seats % 2:
+        raise InputError(f"tournaments are of two sides; this game has {seats} seats")
+    for at, one in enumerate(identities):
+        for other in identities[:at]:
+            if one == other or (one.checkpoint and (one.checkpoint, one.style) == (other.checkpoint, other.style)):
+                same = "" if one.name == other.name else f" and {other.name} are the same weights:"
+                raise InputError(f"{one.name}{same or ':'} the same player twice; each can enter once")
+
+
+def read_sheet(book: Ledger, seating: Seating, series: Series, rules: Rules) -> ScoreSheet:
+    """What the ledger has of the entrants at these settings, be it of this tournament or not."""
+    identities = tuple(series.identities)
+    if rules.anchor is not None:
+        anchor = find_player(identities, rules.anchor)
+    else:
+        anchor = next((at for at, one in enumerate(identities) if one.kind == "built-in"), 0)
+    sheet = ScoreSheet.empty(identities, anchor)
+    for pair in sheet.pairs:
+        for match in book.series(series.prefix(*pair)):
+            place = series.read(*pair, match.id)
+            if place is not None:
+                start, order = place
+                first = 0.5 + match.seats[0].outcome / 2
+                sheet.add(pair, Ended(start, order, first if order == 0 else 1 - first, match.note))
+    everything = [tally for tally in book.tallies(seating.game.name) if tally.settings == _text(series.settings)]
+    found = pair_counts(tally for tally in everything if set(tally.players) <= set(identities))
+    numbers = [identities.index(player) for player in found.players]
+    sheet.results[:] = 0
+    first, second = (np.array(numbers, np.int64)[side] for side in (found.first, found.second))
+    np.add.at(sheet.results, (first, second), np.stack([found.wins, found.draws, found.losses], axis=1))
+    for at in range(len(identities)):
+        sheet.results[at, at] = 0
+    return sheet
+
+
+def _text(settings: dict[str, Any]) -> str:
+    return msgspec.json.encode(settings, order="deterministic").decode()
+
+
+def _schedule(sheet: ScoreSheet, rules: Rules) -> tuple[Schedule, int, Sprt | None]:
+    """The schedule, how many matches it plays at most, and the test that ends it if it is one."""
+    starts, pairs, n = max(1, ceil(rules.matches / 2)), len(sheet.pairs), len(sheet.players)
+    if rules.sprt is not None:
+        if n != 2:
+            raise InputError(f"--sprt is a test between two players; {n} are given")
+        test = Sprt.parse(rules.sprt, confidence=rules.confidence or 0.95)
+
+        def until_decided(sheet: ScoreSheet) -> dict[Pair, int]:
+            begun = sheet.begun((0, 1))
+            decided = test.verdict(pentanomial(sheet)) is not None
+            return {(0, 1): begun if decided else min(starts, begun + BLOCK)}
+
+        return until_decided, 2 * starts, test
+    if rules.schedule == "active":
+        if rules.elo_width is not None and rules.confidence is not None:
+            raise InputError("--elo-width and --confidence: an active schedule plays until one of them; give one")
+        width = rules.elo_width or (100.0 if rules.confidence is None else None)
+        most = 2 * starts * pairs
+        return active(width=width, confidence=rules.confidence, matches=most), most, None
+    for name, value in (("--elo-width", rules.elo_width), ("--confidence", rules.confidence)):
+        if value is not None:
+            raise InputError(f"{name} is for the active schedule; {rules.schedule} plays a fixed number of matches")
+    if rules.schedule == "swiss":
+        rounds = rules.rounds or ceil(log2(n)) + 1
+        return swiss(starts, rounds), 2 * starts * (n // 2) * rounds, None
+    if rules.schedule == "gauntlet":
+        return gauntlet(starts), 2 * starts * (n - 1), None
+    return round_robin(starts), 2 * starts * pairs, None
+
+
+def pentanomial(sheet: ScoreSheet) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """`int64[5]` pairs of matches of the first two players, by the points of the first."""
+    found = [pair_result(points) for points in sheet.pair_points((0, 1))]
+    return np.bincount(found, minlength=len(SCORES)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Crew:
+    """What worker processes are started with."""
+
+    players: Sequence[str]
+    ledger: Path
+    rules: Rules
+    seating: Seating
+    style: Style
+
+
+def _play(
+    sheet: ScoreSheet,
+    schedule: Schedule,
+    table: Table,
+    crew: _Crew,
+    total: int,
+    on_progress: Callable[[Progress], None],
+) -> None:
+    workers = crew.rules.workers
+    names = [entrant.name for entrant in crew.seating.entrants]
+    played = sheet.matches()
+
+    def report(detail: str, more: int = 0) -> None:
+        on_progress(Progress(played + more, max(total, played), detail, sheet))
+
+    def enter(done: Played) -> None:
+        nonlocal played
+        pair = (done.bout.one, done.bout.other)
+        sheet.flying.pop(pair, None)
+        for ended in done.ended:
+            sheet.add(pair, ended)
+        sheet.broken.setdefault(pair, set()).update(done.broken)
+        each = done.seconds / max(1, len(done.bout))
+        sheet.seconds[pair] = min(each, sheet.seconds.get(pair, each))
+        played = sheet.matches()
+
+    if workers == 0:
+        while (bout := _next(sheet, schedule)) is not None:
+            detail = f"{names[bout.one]} - {names[bout.other]}"
+            sheet.flying[bout.one, bout.other] = _places(bout)
+            report(detail)
+            enter(table.play(bout, pulse=lambda ended, detail=detail: report(detail, ended)))  # type: ignore[misc]
+        report("")
+        return
+    table.close()
+    with _workers(crew) as (pool, stop):
+        flying: set[Future[Played]] = set()
+        try:
+            while True:
+                while len(flying) < workers and (bout := _next(sheet, schedule)) is not None:
+                    sheet.flying[bout.one, bout.other] = _places(bout)
+                    flying.add(pool.submit(_work, bout))
+                if not flying:
+                    break
+                done, flying = wait(flying, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in done:
+                    enter(future.result())
+                report(", ".join(f"{names[one]} - {names[other]}" for one, other in sheet.flying))
+            report("")
+        except BrokenProcessPool as error:
+            raise RunError("a process that plays has died; the same command goes on where it was") from error
+        finally:
+            stop.set()
+
+
+def _next(sheet: ScoreSheet, schedule: Schedule) -> Bout | None:
+    """The bout that the pair furthest behind its schedule plays next; None if nobody has anything to play now."""
+    wanted = schedule(sheet)
+    behind = sorted(
+        (sheet.begun(pair) / starts, pair) for pair, starts in wanted.items() if starts and pair not in sheet.flying
+    )
+    for _, pair in behind:
+        known = {*sheet.ended.get(pair, ()), *sheet.broken.get(pair, ())}
+        for block in range(0, wanted[pair], BLOCK):
+            starts = range(block, min(block + BLOCK, wanted[pair]))
+            missing = [tuple(start for start in starts if (start, order) not in known) for order in (0, 1)]
+            if any(missing):
+                return Bout(*pair, (missing[0], missing[1]))
+    return None
+
+
+def _places(bout: Bout) -> set[tuple[int, int]]:
+    return {(start, order) for order in (0, 1) for start in bout.starts[order]}
+
+
+class _workers:
+    """Processes that play bouts, each with a table and an open ledger of its own."""
+
+    def __init__(self, crew: _Crew) -> None:
+        context = get_context("spawn")
+        self._stop = context.Event()
+        places = context.Value("i", 0)
+        rules = crew.rules
+        self._pool: Executor = ProcessPoolExecutor(
+            max_workers=rules.workers,
+            mp_context=context,
+            initializer=_begin_work,
+            initargs=(
+                list(crew.players), crew.seating.game.name, dict(_plain(crew.seating)), str(crew.ledger), crew.style,
+                rules.seed, self._stop, places,
+            ),
+        )  # fmt: skip
+
+    def __enter__(self) -> tuple[Executor, Any]:
+        return self._pool, self._stop
+
+    def __exit__(self, *failure: object) -> None:
+        self._stop.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _plain(seating: Seating) -> dict[str, Any]:
+    settings: dict[str, Any] = msgspec.to_builtins(seating.settings)
+    return settings
+
+
+_table: Table
+_stop: Any
+
+
+def _begin_work(
+    players: list[str],
+    game: str,
+    settings: dict[str, Any],
+    ledger: str,
+    style: Style,
+    seed: int,
+    stop: Any,
+    places: Any,
+) -> None:
+    """The first act of a process that plays."""
+    global _table, _stop
+    stay_with_parent()
+    with places.get_lock():
+        places.value += 1
+        place = int(places.value)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    seating = Seating.of(*players, game=game, settings=settings)
+    book = Ledger(ledger)
+    _stop = stop
+    _table = Table(seating, style, book, seed=seed, place=place)
+    Finalize(None, _table.close, exitpriority=10)
+
+
+def _work(bout: Bout) -> Played:
+    def pulse(ended: int) -> None:
+        if _stop.is_set():
+            _table.close()
+            raise Stopped
+
+    return _table.play(bout, pulse=pulse)
+
+
+def _summary(
+    sheet: ScoreSheet,
+    seating: Seating,
+    rules: Rules,
+    test: Sprt | None,
+    book: Ledger,
+    series: Series,
+    *,
+    complete: bool,
+) -> dict[str, Any]:
+    """Everything that is said of the tournament."""
+    names = labels(sheet.players)
+    notes = [one.note for found in sheet.ended.values() for one in found.values() if one.note]
+    summary: dict[str, Any] = {
+        "ledger": str(book.path),
+        "game": seating.game.name,
+        "settings": series.settings,
+        "schedule": "sprt" if test else rules.schedule,
+        "complete": complete,
+        "matches": 0,
+        "forfeits": {"matches": len(notes), "notes": sorted(set(notes))[:_MOST_NOTES]},
+    }
+    counts = sheet.counts()
+    if len(counts.first):
+        ratings = sheet.ratings()
+        summary |= pair_standings(counts, ratings)
+        order = [names.index(one["player"]) for one in summary["players"]]
+        expected = payoffs(counts)
+        summary["cross_table"] = [[_cell(sheet, one, other, expected[one, other]) for other in order] for one in order]
+    if test is not None:
+        pairs = pentanomial(sheet)
+        low, high = test.bounds
+        summary["sprt"] = {
+            "elo0": test.elo0,
+            "elo1": test.elo1,
+            "alpha": test.alpha,
+            "beta": test.beta,
+            "pairs": pairs.tolist(),
+            "ratio": test.ratio(pairs),
+            "bounds": [low, high],
+            "accepted": test.verdict(pairs),
+        }
+    return summary
+
+
+def _cell(sheet: ScoreSheet, one: int, other: int, points: float) -> dict[str, Any] | None:
+    """What `one` did against `other`; None if they never met."""
+    there, here = sheet.results[one, other], sheet.results[other, one]
+    wins, draws, losses = (int(there[at] + here[2 - at]) for at in range(3))
+    if wins + draws + losses == 0:
+        return None
+    return {"wins": wins, "draws": draws, "losses": losses, "score": float(points)}

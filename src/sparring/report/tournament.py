@@ -1,0 +1,119 @@
+"""A tournament on the screen: the present table while it is played, and what came of it."""
+
+import sys
+from collections.abc import Callable, Mapping
+from time import monotonic
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sparring.core.text import printable
+from sparring.report.progress import PLAIN_SECONDS, Pace, bar, live_display
+from sparring.report.ratings import standings_table
+from sparring.report.tables import plain_table
+
+_MOST_COLUMNS = 10
+"""Players of a cross table that fits 80 columns."""
+_MOST_LIVE = 20
+
+
+class TournamentScreen:
+    """A bar and the present ratings, redrawn in place; elsewhere a plain line every ten seconds."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._pace: Pace | None = None
+        self._detail = ""
+        self._rows: list[tuple[str, float, float, int]] = []
+        self._last_plain = monotonic()
+        self._live = live_display(self._console, self._render, transient=True)
+
+    def __enter__(self) -> "TournamentScreen":
+        if self._live is not None:
+            self._live.start(refresh=True)
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def say(self, text: str) -> None:
+        """A line of its own."""
+        self._console.print(printable(text), highlight=False, markup=False, soft_wrap=True)
+
+    def update(
+        self,
+        matches: int,
+        total: int,
+        detail: str,
+        rows: Callable[[], list[tuple[str, float, float, int]]] | None = None,
+    ) -> None:
+        """Shows how far it is; `rows` gives (player, rating, half of its interval, matches), the strongest first."""
+        if self._pace is None:
+            self._pace = Pace(total, matches)
+        self._pace.done, self._pace.total, self._detail = matches, total, detail
+        if rows is not None:
+            self._rows = rows()
+        now = monotonic()
+        if self._live is None and now - self._last_plain >= PLAIN_SECONDS:
+            self._last_plain = now
+            leader = f"  {self._rows[0][0]} leads" if self._rows else ""
+            text = f"tournament {self._pace.share:4.0%}  {matches:,} of {total:,} matches  {detail}{leader}"
+            print(printable(text), file=sys.stderr, flush=True)
+
+    def _render(self) -> RenderableType:
+        if self._pace is None:
+            return Text("tournament", style="dim")
+        parts: list[RenderableType] = [bar("tournament", self._pace)]
+        if self._rows:
+            table = plain_table("player", "rating", "±", "matches", right=("rating", "±", "matches"))
+            for name, rating, half, matches in self._rows[:_MOST_LIVE]:
+                shown = Text(printable(name, 50), overflow="ellipsis", no_wrap=True)
+                table.add_row(shown, f"{rating:+,.0f}", f"{half:,.0f}", f"{matches:,}")
+            parts.append(table)
+        about = f"{self._pace.done:,.0f} of at most {self._pace.total:,.0f} matches  {self._detail}"
+        return Group(*parts, Text(printable(about), style="dim", overflow="ellipsis", no_wrap=True))
+
+
+def tournament_table(summary: Mapping[str, Any]) -> Group:
+    """Ratings, the cross table and whatever else there is to say, at most 80 columns wide."""
+    parts: list[RenderableType] = []
+    if "players" in summary:
+        parts.append(standings_table(summary))
+        if len(summary["players"]) <= _MOST_COLUMNS:
+            parts += ["", Text("points of the row's player against the column's", style="bold"), _cross(summary)]
+    if "sprt" in summary:
+        parts += ["", Text(sprt_text(summary["sprt"]), style="bold")]
+    forfeits = summary["forfeits"]
+    if forfeits["matches"]:
+        parts.append(Text(f"{forfeits['matches']:,} matches were forfeited:", style="yellow"))
+        parts += [Text(printable(f"  {note}", 300)) for note in forfeits["notes"][:5]]
+    return Group(*parts)
+
+
+def sprt_text(found: Mapping[str, Any]) -> str:
+    """What a test says so far."""
+    low, high = found["bounds"]
+    verdicts = {
+        "elo0": f"accepted: no stronger than {found['elo0']:+g} Elo",
+        "elo1": f"accepted: stronger by {found['elo1']:+g} Elo or more",
+        None: "not decided yet",
+    }
+    return (
+        f"SPRT {found['elo0']:+g} against {found['elo1']:+g} Elo: {verdicts[found['accepted']]} "
+        f"(ratio {found['ratio']:.2f} of {low:.2f} to {high:.2f}, {sum(found['pairs']):,} pairs)"
+    )
+
+
+def _cross(summary: Mapping[str, Any]) -> Table:
+    players = summary["players"]
+    numbers = [str(at) for at in range(1, len(players) + 1)]
+    table = plain_table("player", *numbers, right=numbers)
+    for at, (one, cells) in enumerate(zip(players, summary["cross_table"], strict=True), 1):
+        name = Text(printable(f"{at} {one['player']}", 60), overflow="fold")
+        table.add_row(name, *("·" if cell is None else f"{cell['score']:.0%}" for cell in cells))
+    for column in table.columns[1:]:
+        column.no_wrap = True
+    return table
