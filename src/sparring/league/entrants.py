@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -161,7 +162,7 @@ class Entrant:
             kind, what = self.guest
             if not isinstance(game, Hosting) or kind not in game.guests:
                 raise InputError(f"{self.name}: {game.name} has no seats for players by {kind}")
-            settings = convert(spec.settings, game.settings, where=game.name)
+            settings: Any = convert(spec.settings, game.settings, where=game.name)
             return game.guests[kind](settings, what, Guest(matches=matches, seed=seed, patience=style.patience))
         network = self.network(spec, say)
         if network is None:

@@ -205,7 +205,7 @@ def _open_questions(sheet: ScoreSheet, width: float | None, confidence: float | 
     ratings, unit = sheet.ratings(), np.eye(n)
     if width is not None:
         wide = [at for at in range(n) if 2 * Z * ratings.error(at, ratings.anchor) > width]
-        return unit[wide] - unit[ratings.anchor]
+        return np.asarray(unit[wide] - unit[ratings.anchor], np.float64)
     sure = ratings.superiority()
     rows = [
         (unit[one] - unit[other]) / ratings.error(one, other)

@@ -133,8 +133,8 @@ def read_sheet(book: Ledger, seating: Seating, series: Series, rules: Rules) -> 
     found = pair_counts(tally for tally in everything if set(tally.players) <= set(identities))
     numbers = [identities.index(player) for player in found.players]
     sheet.results[:] = 0
-    first, second = (np.array(numbers, np.int64)[side] for side in (found.first, found.second))
-    np.add.at(sheet.results, (first, second), np.stack([found.wins, found.draws, found.losses], axis=1))
+    seated = [np.array(numbers, np.int64)[side] for side in (found.first, found.second)]
+    np.add.at(sheet.results, (seated[0], seated[1]), np.stack([found.wins, found.draws, found.losses], axis=1))
     for at in range(len(identities)):
         sheet.results[at, at] = 0
     return sheet
