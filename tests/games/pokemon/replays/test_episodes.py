@@ -6,6 +6,7 @@ from math import isnan
 import numpy as np
 import pytest
 
+from sparring.core import InputError
 from sparring.core.replays import Filters, Reading, Replay
 from sparring.games.pokemon.replays import episodes as module
 from sparring.games.pokemon.replays.episodes import read_replays
@@ -85,6 +86,61 @@ def test_a_fault_of_the_reader_costs_one_battle_and_is_told(monkeypatch: pytest.
     monkeypatch.setattr(module, "parse_battle", fail)
     (rejected,) = read().rejected.values()
     assert (rejected.reason, rejected.detail) == ("reader failed", "one: ZeroDivisionError: oh")
+
+
+def moves_allowed(log: str, row: int, format: str = "gen8ou") -> list[bool]:
+    episodes = only(read(log, format=format))
+    legal: list[bool] = episodes.unpack_legal()[row, :4].tolist()
+    return legal
+
+
+def test_a_choice_item_binds_only_from_the_move_after_it_came() -> None:
+    turn = ("|", "|upkeep")
+    log = battle(
+        *("|", "|move|p1a: Mew|Psychic|p2a: Onix", "|move|p2a: Onix|Trick|p1a: Mew"),
+        *("|-item|p1a: Mew|Choice Scarf|[from] move: Trick", "|-item|p2a: Onix|Choice Scarf|[from] move: Trick"),
+        *(
+            *turn,
+            "|turn|2",
+            "|",
+            "|move|p1a: Mew|Surf|p2a: Onix",
+            *turn,
+            "|turn|3",
+            "|",
+            "|move|p1a: Mew|Surf|p2a: Onix",
+        ),
+        gen=8,
+    )
+    assert moves_allowed(log, 1)[:2] == [True, True]
+
+
+def test_a_rampage_with_a_disabled_move_leaves_no_choice() -> None:
+    log = battle(
+        *("|", "|move|p1a: Mew|Outrage|p2a: Onix", "|-start|p1a: Mew|Disable|Outrage|[from] ability: Cursed Body"),
+        *("|", "|upkeep", "|turn|2", "|", "|cant|p1a: Mew|Disable|Outrage"),
+        gen=8,
+    )
+    assert only(read(log, format="gen8ou")).unpack_legal()[1].sum() == 1
+
+
+def test_who_left_could_leave_and_what_was_made_could_be_made() -> None:
+    trapped = battle(
+        *("|", "|-ability|p2a: Onix|Shadow Tag", "|move|p1a: Mew|Psychic|p2a: Onix", "|", "|upkeep", "|turn|2"),
+        *("|", "|switch|p1a: Jynx|Jynx, F|100/100"),
+        gen=8,
+    )
+    episodes = only(read(trapped, format="gen8ou"))
+    assert episodes.steps.action[1] >= 0
+    assert not read(trapped, format="gen8ou").odd
+
+
+def test_without_the_simulator_no_battle_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(log: str, format: object) -> None:
+        raise InputError("the Pokémon simulator is not installed")
+
+    monkeypatch.setattr(module, "parse_battle", missing)
+    with pytest.raises(InputError):
+        read()
 
 
 def mutated(log: str, rng: random.Random) -> str:

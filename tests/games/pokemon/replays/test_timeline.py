@@ -237,7 +237,7 @@ def test_a_choice_that_was_never_carried_out_is_no_decision() -> None:
     )
     timeline = read(log)
     assert timeline.forfeited
-    assert (timeline.winner, len(timeline.decisions)) == (0, 2)
+    assert (timeline.winner, len(timeline.decisions)) == (0, 1)  # the mark is the forfeit's own
     silent = read(battle("|", "|move|p1a: Mew|Psychic|p2a: Onix", *UPKEEP, "|turn|2", end=("|win|Bob",)))
     assert (silent.winner, len(silent.decisions)) == (1, 1)
 
@@ -261,3 +261,77 @@ def test_what_is_no_whole_battle_is_rejected_with_its_reason(log: str, reason: s
     with pytest.raises(Rejected) as caught:
         read(log)
     assert caught.value.reason == reason
+
+
+def test_what_instruct_and_dancer_make_a_pokemon_do_is_not_what_it_was_told() -> None:
+    log = battle(
+        *("|", "|move|p1a: Mew|Instruct|p2a: Onix", "|-singleturn|p2a: Onix|move: Instruct|[of] p1a: Mew"),
+        *("|move|p2a: Onix|Rock Slide|p1a: Mew", "|move|p2a: Onix|Harden|p2a: Onix"),
+        *("|-activate|p2b: Jynx|ability: Dancer", "|move|p2b: Jynx|Quiver Dance||[still]", "|-fail|p2b: Jynx"),
+        *("|move|p2b: Jynx|Psychic|p1a: Mew",),
+        kind="doubles",
+    )
+    timeline = read(log)
+    assert deed(timeline, side=1).move == "Harden"
+    assert deed(timeline, side=1, place=1).move == "Psychic"
+
+
+def test_the_place_that_revives_is_that_of_the_move() -> None:
+    log = battle(
+        *("|", "|move|p1a: Mew|Splash|p1a: Mew", "|faint|p2a: Onix", *UPKEEP),
+        *("|", "|switch|p2a: Lapras|Lapras, M|100/100", "|turn|2"),
+        *("|", "|cant|p2a: Lapras|par", "|move|p2b: Jynx|Revival Blessing|p2b: Jynx"),
+        *("|", "|-heal|p2: Onix|50/100|[from] move: Revival Blessing"),
+        kind="doubles",
+    )
+    deeds = read(log).decisions[-1].deeds[1]
+    assert deeds is not None
+    assert deeds[0] is None
+    assert deeds[1] is not None
+    assert deeds[1].member is not None
+    assert deeds[1].member.name == "Onix"
+
+
+def test_a_fainted_ally_is_not_asked_while_another_pivots() -> None:
+    pivot = ("|", "|move|p1a: Mew|U-turn|p2a: Onix", "|faint|p1b: Gyarados")
+    switch = ("|", "|switch|p1a: Abra|Abra, M|100/100|[from] U-turn")
+    amid = read(battle(*pivot, *switch, kind="doubles"))
+    assert deed(amid, 1, place=1).did is Did.PASS
+    assert not deed(amid, 1, place=1).asked
+    ended = read(battle(*pivot, "|faint|p1a: Mew", *UPKEEP, *switch, kind="doubles"))
+    assert deed(ended, 1, place=1).asked
+
+
+def test_two_of_a_team_may_have_the_same_name() -> None:
+    log = battle(
+        *("|", "|switch|p1a: Bob|Jynx, F|100/100", *UPKEEP, "|turn|2"),
+        *("|", "|switch|p1a: Bob|Abra, M|100/100", *UPKEEP, "|turn|3"),
+        *("|", "|switch|p1a: Bob|Jynx, F|100/100"),
+    )
+    assert [member.details for member in read(log).teams[0]] == ["Mew", "Jynx, F", "Abra, M"]
+
+
+def test_the_owner_knew_the_forme_that_a_preview_hides() -> None:
+    head = battle().split("\n|start")[0]
+    log = "\n".join(
+        [
+            *(head, "|poke|p1|Urshifu-*, M|", "|poke|p2|Onix, M|", "|teampreview", "|", "|start"),
+            *("|switch|p1a: Urshifu|Urshifu-Rapid-Strike, M|100/100", "|switch|p2a: Onix|Onix, M|100/100", "|turn|1"),
+            *("|", "|move|p1a: Urshifu|Surf|p2a: Onix", "|", "|win|Ann"),
+        ]
+    )
+    assert read(log).teams[0][0].details == "Urshifu-Rapid-Strike, M"
+
+
+def test_a_winner_who_was_renamed_and_ratings_that_only_the_end_tells() -> None:
+    log = battle("|", "|move|p1a: Mew|Psychic|p2a: Onix", "|player|p1|Ann☆|1", end=("|", "|win|ann"))
+    assert read(log).winner == 0
+    told = log.replace("|1500", "").replace("|1600", "") + "\n|raw|Ann's rating: 1767 &rarr; <strong>1784</strong>"
+    assert read(told).ratings[0] == 1767
+    assert read(told).ratings[1] != read(told).ratings[1]
+
+
+def test_more_than_two_players_are_another_kind_of_game() -> None:
+    with pytest.raises(Rejected) as rejected:
+        read("|player|p3|Cy|1\n" + battle())
+    assert rejected.value.reason == "game type"

@@ -71,6 +71,7 @@ class Comparison:
         """Parses the log of `battle` and compares both sides."""
         parsed = parse_battle(battle["log"], self.format)
         assert parsed.timeline.winner == battle["winner"]
+        self._clinging = "Sticky Barb" in battle["log"]
         for number, side in enumerate(parsed.sides):
             self._compare(battle["sides"][number], parsed.timeline, side, number)
 
@@ -96,8 +97,16 @@ class Comparison:
                 self.unbroken += 1
             elif not fits:
                 self.missing.append(f"turn {timeline.decisions[side.turn[row]].turn}: {told['choice']}")
+        for row, told in enumerate(truth):  # a rampage whose user never gets to move does not show
+            locked = [
+                len(one["moves"]) == 1 and "pp" not in one["moves"][0] for one in told["request"].get("active", ())
+            ]
+            hold = np.flatnonzero(locked)
+            side.observation["active"][row, hold, c.ACTIVE_CAN_TERA] = memory.fields["active"][
+                row, hold, c.ACTIVE_CAN_TERA
+            ]
         if not disguises:
-            self._compare_rows(side.observation, memory.fields, names, live)
+            self._compare_rows(side.observation, memory.fields, names, live, self._clinging)
 
     def _has(self, told: Mapping[str, Any], side: SideOfBattle, row: int, names: list[str]) -> bool:
         """Whether the true choice is among those that were parsed."""
@@ -138,9 +147,9 @@ class Comparison:
         return int(orders.target[order]) == (aimed if aimed > 0 else 0 if aimed == -1 - place else 3)
 
     def _compare_rows(
-        self, parsed: Mapping[str, Array], live: Mapping[str, Array], names: list[str], tracker: Tracker
+        self, parsed: Mapping[str, Array], live: Mapping[str, Array], names: list[str], tracker: Tracker, clinging: bool
     ) -> None:
-        """Every number of every row, own slots and moves matched by name."""
+        """Every number of every row, own slots and moves matched by name; items not, with a `clinging` one about."""
         slots = [tracker.names.index(name) if name and name in tracker.names[:TEAM] else -1 for name in names]
         known = [slot for slot in range(TEAM) if slots[slot] >= 0]
         there = [slots[slot] for slot in known]
@@ -158,6 +167,10 @@ class Comparison:
             if name == "pokemon":
                 for column in (c.POKEMON_ITEM_KNOWN, c.POKEMON_ITEM_HELD, c.POKEMON_ABILITY_KNOWN):
                     different[:, own, column] &= mine[:, own, column] > 0
+            if clinging and name == "pokemon_ids":  # a Sticky Barb goes over without a word
+                different[:, own, [c.POKEMON_ID_ITEM, c.POKEMON_ID_LAST_ITEM]] = False
+            if clinging and name == "pokemon":
+                different[:, own, c.POKEMON_ITEM_KNOWN : c.POKEMON_ITEM_LOST + 1] = False
             if name == "active_ids":
                 different[:, own, c.ACTIVE_ID_POKEMON] = False  # compared by the rows themselves
                 # Of a foe that has taken the own looks the owner knows the ability as well.

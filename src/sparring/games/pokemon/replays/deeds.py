@@ -1,6 +1,6 @@
 """What a log shows of a battle's choices, as records: decisions, what was done at them, who stood where."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 
@@ -34,6 +34,8 @@ class Member:
     name: str = ""
     brought: bool = False
     """It has been on the field."""
+    given: set[str] = field(default_factory=set)
+    """Items that came to it in the battle."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +58,8 @@ class Deed:
     """Who came in."""
     member: Member | None = None
     """Who was revived."""
+    asked: bool = True
+    """False for a place that stays empty until the turn's end, while another is filled."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +76,8 @@ class Stint:
     """What it was told this turn."""
     out: bool = False
     """It fainted."""
+    made_to_move: bool = False
+    """The next move of it is another's doing (Instruct) or its ability's (Dancer)."""
 
 
 @dataclass(slots=True, eq=False)

@@ -30,6 +30,8 @@ def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[s
         except Rejected as rejected:
             reading.rejected[replay.serial] = rejected
             continue
+        except InputError:  # what is not installed fails for all of them
+            raise
         except Exception as error:  # one battle must not end the reading of a million
             fault = Rejected(Reason.READER_FAILED, f"{replay.id}: {type(error).__name__}: {error}"[:300])
             reading.rejected[replay.serial] = fault

@@ -51,12 +51,17 @@ class Asked:
     """`uint8[r, SLOTS]` as in an offer: the log shows that a Pokémon went on with a move."""
     hidden: NDArray[np.bool_]
     """`bool[r, SLOTS]` the log does not show what the Pokémon there was told."""
+    stayed: NDArray[np.bool_]
+    """`bool[r, SLOTS]` the Pokémon there was not taken out: who was could leave."""
+    made: NDArray[np.int8]
+    """`int8[r, SLOTS]` which move of the list was made, and so could be; -1 if that does not show."""
     used: NDArray[np.int8]
     """`int8[r, SLOTS]` the gimmick that was used, an index into `GIMMICKS`; -1 for none."""
     came_in: NDArray[np.bool_]
     """`bool[r, TEAM]` who came in, and so could."""
-    first_items: NDArray[np.intp]
-    """`intp[TEAM]` what each of the team held as the battle began; negative if unknown."""
+    binding_items: NDArray[np.intp]
+    """`intp[TEAM]` what each of the team held from the battle's beginning on; negative if unknown, or if another of
+    the same kind came to it later."""
     size: int
     """Pokémon in the team."""
 
@@ -85,7 +90,7 @@ def write_offers(
         told["must_switch"] = asked.must_switch[:, place]
         told["reviving"] = asked.reviving[:, place]
         told["locked"] = asked.locked[:, place]
-        told["trapped"] = (asked.kind == TURN) & _trapped(rows, place, tables)
+        told["trapped"] = (asked.kind == TURN) & asked.stayed[:, place] & _trapped(rows, place, tables)
         _write_aims(rows, place, tables, told, asked, gimmicks)
         columns[:, c.ACTIVE_TRAPPED] = told["trapped"]
         columns[:, c.ACTIVE_MUST_SWITCH] = asked.must_switch[:, place]
@@ -107,6 +112,8 @@ class _Tables:
     sounds: NDArray[np.bool_]
     flies: NDArray[np.bool_]
     not_twice: NDArray[np.bool_]
+    rolling: NDArray[np.int16]
+    """Moves that go on by themselves for a while, without a word and at no cost: nobody can count their PP."""
     choice_items: NDArray[np.int16]
     crystals: Mapping[int, NDArray[np.bool_]]
     """By item: the moves that it powers."""
@@ -138,6 +145,7 @@ def _tables(name: str, showdown: str) -> _Tables:
         sounds=flags["sound"],
         flies=flags["gravity"],
         not_twice=flags["cantusetwice"],
+        rolling=np.array([dex.moves[id] for id in ("rollout", "iceball") if dex.moves[id]], np.int16),
         choice_items=np.array([dex.items[id] for id in _CHOICE_ITEMS if dex.items[id]], np.int16),
         crystals=crystals,
         mega_stones=stones,
@@ -152,9 +160,9 @@ def _held(rows: Mapping[str, Array], place: int) -> NDArray[np.intp]:
 
 
 def _forbidden(
-    rows: Mapping[str, Array], place: int, tables: _Tables, first_items: NDArray[np.intp]
-) -> NDArray[np.bool_]:
-    """`bool[r, MOVES]` moves that surely could not be chosen."""
+    rows: Mapping[str, Array], place: int, tables: _Tables, binding_items: NDArray[np.intp]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """`bool[r, MOVES]` moves that surely could not be chosen, and those of which no max move could be made."""
     columns, ids = rows["active"][:, place], rows["active_ids"][:, place]
     move = rows["active_move_ids"][:, place].astype(np.intp)
 
@@ -166,24 +174,24 @@ def _forbidden(
     encored = ids[:, c.ACTIVE_ID_ENCORED_MOVE, None]
     item = _held(rows, place)
     who = ids[:, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1
-    own = item == first_items[who]  # one that came by Trick binds only from the next move on
+    own = item == binding_items[who]  # one that came by Trick binds only from the next move on
     bound = (np.isin(item, tables.choice_items) & own)[:, None] & again.any(axis=1, keepdims=True)
     vest = (item == tables.dex.items["assaultvest"])[:, None] & (item > 0)[:, None]
     gravity = rows["field"][:, c.FIELD_GRAVITY, None] > 0
+    spent = (rows["active_moves"][:, place, :, c.MOVE_PP] <= 0) & (move > 0) & ~np.isin(move, tables.rolling)
+    max_forbidden: NDArray[np.bool_] = spent | ((under(c.ACTIVE_TAUNT) | vest) & tables.status[move])
     forbidden: NDArray[np.bool_] = (
-        ((rows["active_moves"][:, place, :, c.MOVE_PP] <= 0) & (move > 0))
+        max_forbidden
         | (under(c.ACTIVE_ENCORE) & (encored > 0) & (move != encored))
         | (under(c.ACTIVE_DISABLE) & (move == ids[:, c.ACTIVE_ID_DISABLED_MOVE, None]))
-        | (under(c.ACTIVE_TAUNT) & tables.status[move])
         | (under(c.ACTIVE_TORMENT) & again)
         | (under(c.ACTIVE_HEAL_BLOCK) & tables.heals[move])
         | (under(c.ACTIVE_THROAT_CHOP) & tables.sounds[move])
         | (gravity & tables.flies[move])
         | (tables.not_twice[move] & again)
         | (bound & ~again)
-        | (vest & tables.status[move])
     )
-    return forbidden
+    return forbidden, max_forbidden
 
 
 def _trapped(rows: Mapping[str, Array], place: int, tables: _Tables) -> NDArray[np.bool_]:
@@ -216,10 +224,17 @@ def _held_by_ability(rows: Mapping[str, Array], place: int, dex: Dex) -> NDArray
         seen: NDArray[np.bool_] = (foes == number).any(axis=1) & (number > 0)
         return seen
 
-    airborne = (types == dex.types["flying"]).any(axis=1) | (own == dex.abilities["levitate"])
+    species = ids[:, place, c.ACTIVE_ID_SPECIES]
+
+    def may_have(ability: str) -> NDArray[np.bool_]:
+        number = dex.abilities[ability]
+        able: NDArray[np.bool_] = (dex.species_abilities[species] == number).any(axis=1)
+        return np.asarray((number > 0) & ((own == number) | ((own == 0) & able)))
+
+    airborne = (types == dex.types["flying"]).any(axis=1) | may_have("levitate")
     airborne |= (columns[:, c.ACTIVE_MAGNET_RISE] > 0) | (_held(rows, place) == dex.items["airballoon"])
     airborne &= rows["field"][:, c.FIELD_GRAVITY] == 0
-    tagged = shown("shadowtag") & ((own != dex.abilities["shadowtag"]) | (dex.generation == 3))
+    tagged = shown("shadowtag") & (~may_have("shadowtag") | (dex.generation == 3))
     pulled = shown("magnetpull") & (types == dex.types["steel"]).any(axis=1)
     kept: NDArray[np.bool_] = tagged | pulled | (shown("arenatrap") & ~airborne)
     return kept
@@ -236,9 +251,13 @@ def _write_aims(
     """Which moves of the Pokémon at `place` may be chosen, plain and with each gimmick."""
     move = rows["active_move_ids"][:, place].astype(np.intp)
     columns, used = rows["active"][:, place], rows["side"][:, 0]
-    allowed = ~_forbidden(rows, place, tables, asked.first_items) & (told["acts"] > 0)[:, None]
-    _lock(rows, place, told, allowed)
     dynamaxed = columns[:, c.ACTIVE_DYNAMAXED, None] > 0
+    forbidden, max_forbidden = _forbidden(rows, place, tables, asked.binding_items)
+    shown = np.flatnonzero(asked.made[:, place] >= 0)
+    forbidden[shown, asked.made[shown, place]] = False
+    acts = (told["acts"] > 0)[:, None]
+    allowed, max_allowed = ~np.where(dynamaxed, max_forbidden, forbidden) & acts, ~max_forbidden & acts
+    _lock(rows, place, told, allowed)
     aims = np.where(dynamaxed, tables.max_aims[move], tables.aims[move])
     free = told["locked"] == 0
     plain = np.where(free[:, None], aims, AIM_NONE) * allowed
@@ -268,7 +287,8 @@ def _write_aims(
             powered = _powered(item, move, tables) | used_it[:, None]
             columns[:, flags[gimmick]] = now & powered.any(axis=1)
             with_it = aims * (powered | (asked.hidden[:, place] & _item_is_unknown(rows, place))[:, None])
-        told["aims"][:, 1 + GIMMICKS.index(gimmick)] = with_it * allowed * now[:, None]
+        open_to_it = max_allowed if gimmick == "dynamax" else allowed
+        told["aims"][:, 1 + GIMMICKS.index(gimmick)] = with_it * open_to_it * now[:, None]
         told["mega"] |= now * (gimmick == "mega")
         if gimmick != "zmove":
             columns[:, flags[gimmick]] = now

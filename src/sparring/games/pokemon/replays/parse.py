@@ -11,7 +11,7 @@ from sparring.core.replays import Rejected
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.actions import GIMMICKS, ActionSpace, Names, Shown, action_space, fits_shown
-from sparring.games.pokemon.actions.offer import CALLED, FORCED, PREVIEW, TURN, flat
+from sparring.games.pokemon.actions.offer import CALLED, FORCED, PREVIEW, STRUGGLE, TURN, flat
 from sparring.games.pokemon.actions.powered import crystal_of
 from sparring.games.pokemon.columns import SLOTS, TEAM
 from sparring.games.pokemon.formats import Format
@@ -123,6 +123,7 @@ def _asked(
     count = len(decisions)
     must, reviving = np.zeros((count, SLOTS), np.bool_), np.zeros((count, SLOTS), np.bool_)
     locked, hidden = np.zeros((count, SLOTS), np.uint8), np.zeros((count, SLOTS), np.bool_)
+    stayed, made = np.ones((count, SLOTS), np.bool_), np.full((count, SLOTS), -1, np.int8)
     used, came_in = np.full((count, SLOTS), -1, np.int8), np.zeros((count, TEAM), np.bool_)
     for row, decision in enumerate(decisions):
         for place, deed in enumerate(decision.deeds[number] or ()):
@@ -131,14 +132,22 @@ def _asked(
             hidden[row, place] = not deed.move
             if deed.gimmick:
                 used[row, place] = GIMMICKS.index(deed.gimmick)
+            stayed[row, place] = deed.did is not Did.SWITCH
             if deed.did is Did.SWITCH and deed.stint is not None:
                 came_in[row, deed.stint.member.slot] = True
             if decision.kind is Kind.REPLACE:
-                must[row, place] = deed.did is Did.SWITCH or _nobody_is_left(decision, number, rows, row)
+                must[row, place] = deed.did is Did.SWITCH or (
+                    deed.asked and _nobody_is_left(decision, number, rows, row)
+                )
                 reviving[row, place] = deed.member is not None
-            elif deed.locked:
-                listed = rows["active_move_ids"][row, place].tolist()
-                move = tracker.tables.move(deed.move) if deed.move else 0
+                continue
+            listed = rows["active_move_ids"][row, place].tolist()
+            move = tracker.tables.move(deed.move) if deed.move else 0
+            if move in listed[: listed.index(0) if 0 in listed else None]:
+                made[row, place] = listed.index(move)
+            if deed.move == "Struggle":
+                locked[row, place] = STRUGGLE
+            elif deed.locked or _held_to_it(move, rows["active_ids"][row, place]):
                 locked[row, place] = 1 + listed.index(move) if move in listed else CALLED
     return Asked(
         kind=np.array([_OFFERED[decision.kind] for decision in decisions], np.uint8),
@@ -146,11 +155,27 @@ def _asked(
         reviving=reviving,
         locked=locked,
         hidden=hidden,
+        stayed=stayed,
+        made=made,
         used=used,
         came_in=came_in,
-        first_items=np.array(tracker.first_items[:TEAM], np.intp),
+        binding_items=_binding_items(tracker, timeline.teams[number]),
         size=max(len(timeline.teams[number]), timeline.sizes[number]),
     )
+
+
+def _binding_items(tracker: Tracker, team: Sequence[Member]) -> NDArray[np.intp]:
+    """`intp[TEAM]` see `Asked`."""
+    items = np.array(tracker.first_items[:TEAM], np.intp)
+    for member in team:
+        if items[member.slot] in {tracker.tables.dex.items[item] for item in member.given}:
+            items[member.slot] = -1
+    return items
+
+
+def _held_to_it(move: int, seen: Array) -> bool:
+    """Whether a Pokémon went on with a move that was disabled: there was nothing else to choose."""
+    return move > 0 and move == int(seen[c.ACTIVE_ID_DISABLED_MOVE])
 
 
 def _nobody_is_left(decision: Decision, number: int, rows: dict[str, Array], row: int) -> bool:

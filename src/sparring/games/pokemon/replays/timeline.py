@@ -8,11 +8,14 @@ What was chosen is read from the lines that follow. Pokémon are followed by `St
 neither a swap of places nor an illusion that ends later confuses whose move it was.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 
 from sparring.core.replays import Rejected
 from sparring.games.pokemon.columns import SLOTS, TEAM
+from sparring.games.pokemon.formats import to_id
 from sparring.games.pokemon.replays.deeds import Decision, Deed, Did, Kind, Member, Stint, Timeline
 from sparring.games.pokemon.replays.reasons import Reason
 from sparring.games.pokemon.tracking.sources import tags
@@ -29,10 +32,13 @@ def read_timeline(lines: Sequence[list[str]], tables: Tables) -> Timeline:
 @dataclass(slots=True, eq=False)
 class _Side:
     members: list[Member] = field(default_factory=list)
-    by_name: dict[str, Member] = field(default_factory=dict)
+    by_name: dict[str, list[Member]] = field(default_factory=dict)
+    """Several, where two Pokémon were given the same name."""
     at: list[Stint | None] = field(default_factory=lambda: [None] * SLOTS)
     size: int = 0
     name: str = ""
+    called: set[str] = field(default_factory=set)
+    """Ids of all names that the player went by."""
     rating: float = float("nan")
     drawn: bool = False
     """Moves aimed at this side may have hit another place of it than was chosen, from now to the turn's end."""
@@ -58,7 +64,8 @@ class _Reader:
         self.mark = -1
         self.turn_marks = 0
         """Marks since the turn began: after the first, switches are the turn's own; later they replace."""
-        self.previewed = False
+        self.ending = False
+        """The turn's end has been told: who has fainted is replaced now."""
         self.started = False
         self.mover: Deed | None = None
         """The deed that the last move carried out."""
@@ -97,16 +104,22 @@ class _Reader:
         )
 
     def _drop_unanswered(self) -> None:
-        """Leaves out a last decision to which the log shows no answer: the battle was given up."""
-        if self.decisions and self.turns is self.decisions[-1] and self.mark < self.turns.line:
+        """Leaves out a last turn of which the log shows nothing: the battle was given up."""
+        if not self.decisions or self.turns is not self.decisions[-1] or self.turns.kind is not Kind.TURN:
+            return
+        deeds = [deed for side in self.turns.deeds for deed in side or () if deed is not None]
+        if all(deed.did is Did.UNKNOWN and not deed.gimmick for deed in deeds):
             self.decisions.pop()
 
     # Before the battle.
 
     def on_player(self, parts: list[str]) -> None:
+        if parts[2] in ("p3", "p4"):
+            raise Rejected(Reason.GAME_TYPE, "more than two players; singles and doubles can be read")
         side = self.sides[SIDES[parts[2]]]
         if len(parts) > 3 and parts[3]:
             side.name = parts[3]
+            side.called.add(_player_id(parts[3]))
         if len(parts) > 5 and parts[5].strip().isdigit():
             side.rating = float(parts[5])
 
@@ -146,6 +159,7 @@ class _Reader:
     def on_turn(self, parts: list[str]) -> None:
         self.turn = int(parts[2])
         self.turn_marks = 0
+        self.ending = False
         self.mover = None
         deeds: list[list[Deed | None] | None] = []
         for side in self.sides:
@@ -158,6 +172,9 @@ class _Reader:
                 told.append(deed)
             deeds.append(told)
         self.turns = self._decide(Kind.TURN, self.at + 1, deeds)
+
+    def on_upkeep(self, parts: list[str]) -> None:
+        self.ending = True
 
     def _decide(self, kind: Kind, line: int, deeds: "Sequence[list[Deed | None] | None]") -> Decision:
         decision = Decision(kind, line, list(deeds), self.turn)
@@ -190,8 +207,10 @@ class _Reader:
             self.replacing = self._decide(Kind.REPLACE, self.mark, (None, None))
         deeds = self.replacing.deeds[number]
         if deeds is None:
+            now = self.ending or self.generation <= _REPLACED_AT_ONCE
             deeds = self.replacing.deeds[number] = [
-                Deed(Did.PASS) if stint is not None and stint.out else None for stint in self.sides[number].at
+                Deed(Did.PASS, asked=now) if stint is not None and stint.out else None
+                for stint in self.sides[number].at
             ]
         deeds[place] = deed
 
@@ -203,9 +222,9 @@ class _Reader:
     def _member(self, side: _Side, name: str, details: str) -> Member:
         """The team's Pokémon that goes by `name`; a new one if the preview did not show it."""
         base, species = self.tables.base_species, self.tables.details(details)[0]
-        known = side.by_name.get(name)
-        if known is not None and base[self.tables.details(known.details)[0]] == base[species]:
-            return known
+        for known in side.by_name.get(name, ()):
+            if base[self.tables.details(known.details)[0]] == base[species]:
+                return known
         alike = [
             member
             for member in side.members
@@ -220,7 +239,9 @@ class _Reader:
             found = Member(len(side.members), details)
             side.members.append(found)
         found.name = name
-        side.by_name[name] = found
+        if "-*" in found.details:  # the preview hid the forme, which its owner knew
+            found.details = details
+        side.by_name.setdefault(name, []).append(found)
         return found
 
     def on_replace(self, parts: list[str]) -> None:
@@ -252,7 +273,7 @@ class _Reader:
     def on_move(self, parts: list[str]) -> None:
         deed = self._deed(parts[2])
         name = parts[3]
-        if deed is None or deed.did is not Did.UNKNOWN:
+        if self._made_to_move(parts[2]) or deed is None or deed.did is not Did.UNKNOWN:
             return
         source = tags(parts, 5)[0] if len(parts) > 5 else ""
         if source == "lockedmove":
@@ -268,12 +289,27 @@ class _Reader:
 
     def on_cant(self, parts: list[str]) -> None:
         deed = self._deed(parts[2])
-        if deed is None or deed.did is not Did.UNKNOWN:
+        if self._made_to_move(parts[2]) or deed is None or deed.did is not Did.UNKNOWN:
             return
         deed.did = Did.MOVE
         deed.locked = parts[3] == "recharge"
         if len(parts) > 4 and not parts[4].startswith("["):
             deed.move = parts[4]
+
+    def _made_to_move(self, ident: str) -> bool:
+        """Whether what a Pokémon does now is another's doing."""
+        side, place = self._where(ident)
+        stint = side.at[place]
+        made = stint is not None and stint.made_to_move
+        if stint is not None:
+            stint.made_to_move = False
+        return made
+
+    def _make_move(self, ident: str) -> None:
+        side, place = self._where(ident)
+        stint = side.at[place]
+        if stint is not None:
+            stint.made_to_move = True
 
     def _deed(self, ident: str) -> Deed | None:
         side, place = self._where(ident)
@@ -298,17 +334,23 @@ class _Reader:
                 deed.did = Did.MOVE
 
     def on_turn_effect(self, parts: list[str]) -> None:
-        """`-singleturn`: Follow Me and the like draw moves to their user."""
-        if effect_id(parts[3]) in _DRAWING:
+        """`-singleturn`: Follow Me and the like draw moves to their user; Instruct has its last move made again."""
+        effect = effect_id(parts[3])
+        if effect in _DRAWING:
             self.sides[SIDES[parts[2][:2]]].drawn = True
+        elif effect == "instruct":
+            self._make_move(parts[2])
 
     def on_activate(self, parts: list[str]) -> None:
-        """`-activate`: Pursuit catches a Pokémon on its way out; Storm Drain draws the move that is being made."""
+        """`-activate`: Pursuit catches a Pokémon on its way out; Storm Drain draws the move that is being made; a
+        Dancer joins in, which the line of its move does not say if that fails."""
         effect = effect_id(parts[3]) if len(parts) > 3 else ""
         if effect == "pursuit":
             deed = self._deed(parts[2])
             if deed is not None and deed.did is Did.UNKNOWN:
                 deed.did = Did.SWITCH
+        elif effect == "dancer":
+            self._make_move(parts[2])
         elif effect in _DRAWING:
             self.sides[SIDES[parts[2][:2]]].drawn = True
             if self.mover is not None:
@@ -322,15 +364,28 @@ class _Reader:
         if len(parts) > 4 and parts[2][2] == ":" and "Revival Blessing" in parts[4]:
             number = SIDES[parts[2][:2]]
             side = self.sides[number]
-            member = side.by_name[parts[2][4:]]
-            place = next((at for at, stint in enumerate(side.at) if stint is not None and stint.deed is not None), 0)
+            member = side.by_name[parts[2][4:]][0]
+            told = [None if stint is None else stint.deed for stint in side.at]
+            place = told.index(self.mover) if self.mover in told else 0
             self._replace(number, place, Deed(Did.SWITCH, member=member))
+
+    def on_item(self, parts: list[str]) -> None:
+        """`|-item|p1a: Rex|Choice Scarf|[from] move: Trick`: what came just now binds only from the next move on."""
+        if len(parts) > 4 and parts[4].startswith("[from]") and parts[2][2:3] in ("a", "b"):
+            side, place = self._where(parts[2])
+            stint = side.at[place]
+            if stint is not None:
+                stint.member.given.add(parts[3])
 
     def on_win(self, parts: list[str]) -> None:
         names = [side.name for side in self.sides]
-        if parts[2] not in names:
+        if parts[2] in names:
+            self.winner = names.index(parts[2])
+            return
+        winners = [number for number, side in enumerate(self.sides) if _player_id(parts[2]) in side.called]
+        if len(winners) != 1:
             raise Rejected(Reason.UNFINISHED, f"{parts[2]!r} won, who did not play")
-        self.winner = names.index(parts[2])
+        self.winner = winners[0]
 
     def on_tie(self, parts: list[str]) -> None:
         self.winner = -1
@@ -339,8 +394,22 @@ class _Reader:
         if len(parts) > 2 and parts[2].endswith((" forfeited.", " lost due to inactivity.")):
             self.forfeited = True
 
+    def on_raw(self, parts: list[str]) -> None:
+        """`|raw|Ann's rating: 1767 &rarr; <strong>1784</strong>`: what a player was rated, if nothing else says."""
+        found = _RATING.match(parts[2])
+        if found is None:
+            return
+        for side in self.sides:
+            if isnan(side.rating) and _player_id(found[1]) in side.called:
+                side.rating = float(found[2])
+
     def _where(self, ident: str) -> tuple[_Side, int]:
         return self.sides[SIDES[ident[:2]]], "ab".index(ident[2])
+
+
+def _player_id(name: str) -> str:
+    """What stays of a player's name however it is written; the name itself if it is all signs."""
+    return to_id(name) or name
 
 
 def _marks(details: str) -> tuple[str, ...]:
@@ -351,6 +420,9 @@ def _marks(details: str) -> tuple[str, ...]:
 _GIMMICKS = {"-terastallize": "terastallize", "-mega": "mega", "-burst": "mega", "-zpower": "zmove"}
 _DRAWING = frozenset(("followme", "ragepowder", "spotlight", "lightningrod", "stormdrain"))
 """Effects that draw moves to another target than was chosen."""
+_RATING = re.compile(r"(.{1,100})'s rating: (\d{3,4})(?!\d)")
+_REPLACED_AT_ONCE = 3
+"""Up to this generation who faints is replaced at once, later at the turn's end."""
 _SMART = frozenset(("Dragon Darts",))
 """Moves that find another target if theirs cannot be hit."""
 
@@ -364,6 +436,7 @@ _HANDLERS: dict[str, Callable[[_Reader, list[str]], None]] = {
     "teampreview": _Reader.on_teampreview,
     "start": _Reader.on_start,
     "turn": _Reader.on_turn,
+    "upkeep": _Reader.on_upkeep,
     "switch": _Reader.on_switch,
     "drag": _Reader.on_switch,
     "replace": _Reader.on_replace,
@@ -377,9 +450,11 @@ _HANDLERS: dict[str, Callable[[_Reader, list[str]], None]] = {
     "-activate": _Reader.on_activate,
     "-transform": _Reader.on_transform,
     "-heal": _Reader.on_heal,
+    "-item": _Reader.on_item,
     "win": _Reader.on_win,
     "tie": _Reader.on_tie,
     "-message": _Reader.on_message,
     "message": _Reader.on_message,
+    "raw": _Reader.on_raw,
 }
 """Handlers by kind of line; all other kinds say nothing of choices."""

@@ -222,6 +222,8 @@ def on_activate(view: View, parts: list[str]) -> None:
         return
     effect = effect_id(text)
     if text.startswith("ability: "):
+        if effect == "dancer":
+            view.dancing = place
         _activate_ability(view, place, effect, parts)
         return
     if text.startswith("item: "):

@@ -50,6 +50,9 @@ def on_move(view: View, parts: list[str]) -> None:
         source, _ = tags(parts, 5)
         if source.startswith("ability: "):
             reveal(view, source, view.active[place])
+    if view.dancing == place and not source:  # its dance fails, and the line does not say whose it was
+        source = "ability: Dancer"
+    view.dancing = -1
     locked = not source.startswith("ability: ") and (
         view.locked[place] or source == "lockedmove" or ids[at + c.ACTIVE_ID_PREPARED_MOVE] == move
     )
@@ -161,7 +164,7 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
     kind, first = view.tables.move_targets[move], (1 - place // SLOTS) * SLOTS
     ids, pressure = view.ids, view.tables.pressure
     pressing = ids[_ABILITY[first]] == pressure or ids[_ABILITY[first + 1]] == pressure
-    if not pressing and (view.generation > 4 or kind != _EVERYONE):
+    if (not pressing and (view.generation > 4 or kind != _EVERYONE)) or view.floats[FIELD + c.FIELD_NEUTRALIZING_GAS]:
         return 0
     target = parts[4] if len(parts) > 4 else ""
     if move in view.tables.must_pressure or kind in _SPREAD:

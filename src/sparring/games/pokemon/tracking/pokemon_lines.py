@@ -167,12 +167,18 @@ def on_item(view: View, parts: list[str]) -> None:
     if effect in _SWAPS:
         began_with = _hand_over(view, row, item)
     view.reveal_item(row, item)
-    if source and effect != "frisk":  # it came by it just now
+    if (source and effect != "frisk") or _announced_early(view, row, source):  # it came by it just now
         view.first_items[row] = began_with
     if other and effect in _THEFTS:
         view.lose_item(view.row(other), view.tables.dex.items[parts[3]])
     if source.startswith("ability: "):
         reveal(view, source, view.row(other) if other and effect == "frisk" else row)
+
+
+def _announced_early(view: View, row: int, source: str) -> bool:
+    """Whether an item that Trick brings (an Air Balloon) is announced before the line that says where it is from."""
+    pair = [view.active[place] for place in (view.mover, view.target) if place >= 0]
+    return not source and row in pair and view.tables.dex.moves.ids[view.used] in _SWAPS
 
 
 def _hand_over(view: View, row: int, item: int) -> int:

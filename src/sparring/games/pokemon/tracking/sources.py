@@ -9,6 +9,9 @@ from sparring.games.pokemon.tracking.layout import (
 )
 from sparring.games.pokemon.tracking.view import View
 
+_CLINGING = "item: Sticky Barb"
+"""It goes over to who touches its holder, and no line says so: who has it need not have begun with it."""
+
 Handler = Callable[[View, list[str]], None]
 """Takes the view and a line split at `|` (`["", kind, ...]`), and writes what the line says."""
 
@@ -32,4 +35,7 @@ def reveal(view: View, source: str, holder: int) -> None:
         item = view.tables.dex.items[source[6:]]
         lost = view.floats[POKEMON_START[holder] + c.POKEMON_ITEM_LOST]
         if item != view.stolen and not (lost and view.ids[POKEMON_IDS_START[holder] + c.POKEMON_ID_LAST_ITEM] == item):
+            began_with = view.first_items[holder]
             view.reveal_item(holder, item)
+            if source == _CLINGING:
+                view.first_items[holder] = began_with

@@ -77,6 +77,8 @@ class View:
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
+        self.dancing: int = -1
+        """The place whose Pokémon joins in a dance."""
         self.promised = -1
         """The place whose Pokémon is giving itself up for the next one."""
         self.stolen = 0
