@@ -122,8 +122,9 @@ def result():
 def test_the_table_fits_80_columns_and_the_page_needs_no_network():
     text = shown(scale_table(result()))
     assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
     assert "best here: matches=256 workers=2" in text
-    assert text.splitlines()[3].split()[:5] == ["1", "2", "256", "89,550", "90%"]
+    assert text.splitlines()[3].split()[:6] == ["simulators", "1", "2", "256", "89,550", "90%"]
     page = scale_page(result())
     assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
         "http://creativecommons.org", ""

@@ -18,13 +18,13 @@ from sparring.core.text import printable
 from sparring.report.progress import duration
 from sparring.report.tables import plain_table
 
-_COLUMNS = ("workers", "matches", "matches/hour", "done", "CPU", "peak", "memory", "batch", "linear")
+_COLUMNS = ("workers", "matches", "per hour", "done", "CPU", "MB", "batch", "linear")
 
 
 def scale_table(result: Mapping[str, Any]) -> Group:
     """One line a cell, the fastest first, at most 80 columns wide; below it what is recommended."""
     first, rows = _rows(result)
-    table = plain_table(*first, *_COLUMNS, right=(*first, *_COLUMNS))
+    table = plain_table(*first, *_COLUMNS, right=_COLUMNS)
     best = result["recommended"]
     for cell, row in zip(result["cells"], rows, strict=True):
         table.add_row(*row, style="bold" if best and cell["cell"] == best["cell"] else "")
@@ -45,28 +45,31 @@ def _title(result: Mapping[str, Any]) -> str:
 
 def _rows(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """The names of the columns that not every game has, and the cells of all columns."""
-    served = any(one["cell"]["servers"] for one in result["cells"])
-    first = [*(["servers"] if served else []), *([result["spread"]] if result["spread"] else [])]
+    engines = [_engines(result, one["cell"]) for one in result["cells"]]
     rows = []
-    for one in result["cells"]:
+    for one, name in zip(result["cells"], engines, strict=True):
         cell = one["cell"]
-        engines = "-" if cell["servers"] else str(cell["simulators"])
         rows.append(
             [
-                *([str(cell["servers"] or "-")] if served else []),
-                *([engines] if result["spread"] else []),
+                *([name] if any(engines) else []),
                 str(cell["workers"]),
                 str(cell["matches"]),
                 f"{one['matches_per_hour']:,.0f}",
                 "-" if one["completion_rate"] is None else f"{one['completion_rate']:.0%}",
-                f"{one['cpu']:.1f}",
-                f"{one['cpu_peak']:.1f}",
-                f"{one['memory'] / 2**20:,.0f} MB",
+                f"{one['cpu']:.1f}/{one['cpu_peak']:.1f}",
+                f"{one['memory'] / 2**20:,.0f}",
                 f"{one['batch']:.0f}",
                 "-" if one["linear"] is None else f"{one['linear']:.0%}",
             ]
         )
-    return first, rows
+    return ["engines"] if any(engines) else [], rows
+
+
+def _engines(result: Mapping[str, Any], cell: Mapping[str, Any]) -> str:
+    """What steps the cell's matches: `simulators 2` or `servers 1`; empty where the game has nothing of the kind."""
+    if cell["servers"]:
+        return f"servers {cell['servers']}"
+    return f"{result['spread']} {cell['simulators']}" if result["spread"] else ""
 
 
 def scale_plot(result: Mapping[str, Any], *, kind: str) -> bytes:
@@ -104,8 +107,8 @@ def _lines(result: Mapping[str, Any]) -> list[tuple[str, Sequence[tuple[int, flo
     lines: dict[str, list[tuple[int, float]]] = {}
     for one in result["cells"]:
         cell = one["cell"]
-        spread = f"{result['spread']} {cell['simulators']}, " if result["spread"] else ""
-        name = f"servers {cell['servers']}" if cell["servers"] else f"{spread}workers {cell['workers']}"
+        engines = _engines(result, cell)
+        name = ", ".join(filter(None, (engines, "" if cell["servers"] else f"workers {cell['workers']}")))
         lines.setdefault(name, []).append((cell["matches"], one["matches_per_hour"]))
     return [(name, sorted(points)) for name, points in sorted(lines.items())]
 
