@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --constraint constraints.txt
 
-.PHONY: train setup test test-all torture lint format bench clean
+.PHONY: train setup test test-all torture lint format bench bench-quick clean
 
 train: $(VENV)/.run  ## train an agent by self-play and rate it, about three minutes on two cores
 	$(BIN)/sparring train hex-quick
@@ -34,7 +34,10 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.dev  ## every benchmark, in its quick form
-	@for script in $(filter-out benchmarks/measure.py,$(wildcard benchmarks/*.py)); do echo "== $$script" >&2; $(BIN)/python $$script --quick || exit 1; done
+	$(BIN)/sparring bench suite --quick $(patsubst benchmarks/%.py,%,$(filter-out benchmarks/measure.py,$(wildcard benchmarks/*.py)))
+
+bench-quick: $(VENV)/.dev  ## a few benchmarks, in their quick form: minutes
+	$(BIN)/sparring bench suite --quick
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

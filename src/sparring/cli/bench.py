@@ -91,3 +91,33 @@ def scale(
         print(json.dumps(result))
     else:
         show(scale_table(result))
+
+
+@bench.command(epilog="Example: sparring bench suite hex_engine collector --quick")
+def suite(
+    names: Annotated[list[str] | None, typer.Argument(help="Benchmarks by name.  [default: all]")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Their quick forms; alone, only a few: minutes.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Add the figures to this file, a JSON object a line.")] = None,
+) -> None:
+    """Run the project's own benchmarks against peers and limits; from a checkout. Figures go to standard output."""
+    import json
+
+    from sparring.bench.suite import QUICK, run_suite
+
+    chosen = names or (list(QUICK) if quick else [])
+    for figure in run_suite(chosen, quick=quick, output=output, say=say):
+        print(json.dumps(figure))
+
+
+@bench.command(epilog="Example: sparring bench render --check")
+def render(
+    check: Annotated[bool, typer.Option("--check", help="Only say which pages are not up to date.")] = False,
+) -> None:
+    """Write the tables of README and docs/benchmarks.md from the stored figures; from a checkout."""
+    from sparring.bench.suite import render as render_pages
+
+    changed = render_pages(check=check)
+    for page in changed:
+        say(f"{page.name}: {'not up to date; run: sparring bench render' if check else 'written'}")
+    if check and changed:
+        raise typer.Exit(1)
