@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from sparring.core import Array, InputError
+from sparring.core.machine import free_memory
 from sparring.inference.amx import avoid_broken_amx
 
 avoid_broken_amx()
@@ -93,6 +94,19 @@ class Device:
         with suppress(ModuleNotFoundError):  # torch asks the driver through a package of its own, if it is there
             figures["gpu/utilisation"] = torch.cuda.utilization() / 100
         return figures
+
+    def synchronise(self) -> None:
+        """Waits until the device has done what it was told."""
+        if self.kind == "cuda":
+            torch.cuda.synchronize()
+        elif self.kind == "mps":
+            torch.mps.synchronize()
+
+    def free_memory(self) -> int | None:
+        """Bytes that can still be had; None where nobody says."""
+        if self.kind == "cuda":
+            return int(torch.cuda.mem_get_info()[0])
+        return free_memory() if self.kind == "cpu" else None
 
     def scaler(self) -> "torch.amp.GradScaler":
         """The gradient scaler that float16 training needs; passes through for other dtypes."""

@@ -128,10 +128,20 @@ class InferenceEngine:
         else:
             step = pick_step(self._backend, module, spec=self.spec, device=self.device, say=self._say)
         initial: Callable[[int], Memory] = module.initial_memory  # type: ignore[assignment]
-        with torch.no_grad():
+        with torch.no_grad(), self.device.autocast():
+            self._check_room(name, initial(1))
             memory = initial(self.slots)
         with self._lock:
             self._held[name] = _Held(module, step, version, memory)
+
+    def _check_room(self, name: str, one: Memory) -> None:
+        """Raises `InputError` if the memory of all slots, each as large as `one`, does not fit on the device."""
+        wanted, free = self.slots * sum(state.nbytes for state in one.values()), self.device.free_memory()
+        if free is not None and wanted > free:
+            raise InputError(
+                f"policy {name}: the memory of {self.slots} seats takes {wanted / 2**30:.1f} GiB, and "
+                f"{self.device.kind} has {free / 2**30:.1f} GiB left: lower `matches` or the network's `window`"
+            )
 
     def swap(self, name: str, weights: Mapping[str, Tensor], *, version: int) -> None:
         """Gives the policy called `name` new weights; forwards before see the old ones, forwards after the new."""

@@ -18,7 +18,7 @@ from sparring.core import Episodes, GameSpec
 from sparring.core.episodes import spans, unpack_mask
 from sparring.core.rows import flatten
 from sparring.inference import Device
-from sparring.policy import Memory
+from sparring.policy import Memory, Output, Packing, Policy
 
 Indices = NDArray[np.intp]
 
@@ -146,6 +146,15 @@ def one_batch(episodes: Episodes, *, device: Device) -> Batch:
     """All rows of `episodes` as one batch."""
     starts, lengths = _segments(episodes)
     return _make_batch(episodes, starts, lengths, segments=slice(None), device=device)
+
+
+def unroll(policy: Policy, batch: Batch, device: Device) -> Output:
+    """What `policy` says to `batch`, in the device's precision; learners ask their `Optimiser`, which may compile."""
+    with device.autocast():
+        if batch.first is None:
+            return policy.unroll(batch.observation, batch.legal, batch.memory)
+        assert isinstance(policy, Packing)
+        return policy.unroll_packed(batch.observation, batch.legal, batch.first)
 
 
 def padded(starts: Indices, lengths: Indices) -> tuple[Indices, NDArray[np.bool_]]:

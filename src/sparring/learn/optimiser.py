@@ -19,7 +19,7 @@ from sparring.inference import Device
 from sparring.inference.compiled import Compiled
 from sparring.learn.batches import Batch
 from sparring.learn.learner import NotFinite, first_not_finite
-from sparring.policy import Absorbing, Memory, Output, Packing, Policy, policy_for
+from sparring.policy import Absorbing, Memory, Output, Packing, Policy, policy_for, set_checkpointing
 
 LrSchedule = Literal["constant", "linear", "cosine"]
 
@@ -72,9 +72,7 @@ class Optimiser:
         say: Callable[[str], None] = print,
     ) -> None:
         self.policy = policy.to(device.torch_device)
-        for module in policy.modules():
-            if isinstance(getattr(module, "checkpointing", None), bool):
-                module.checkpointing = settings.activation_checkpointing  # type: ignore[assignment]
+        set_checkpointing(policy, settings.activation_checkpointing)
         self._settings = settings
         self._device = device
         self._scaler = device.scaler()

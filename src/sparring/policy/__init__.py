@@ -13,6 +13,7 @@ from sparring.policy.interface import (
     parameter_count,
     parameter_text,
     policy_for,
+    set_checkpointing,
 )
 from sparring.policy.memory import Core, LstmMemory, MemoryName, NoMemory, memory_core
 from sparring.policy.named import NamedEmbedding
@@ -44,6 +45,7 @@ __all__ = [
     "parameter_count",
     "parameter_text",
     "policy_for",
+    "set_checkpointing",
     "two_hot",
     "value_error",
     "value_support",

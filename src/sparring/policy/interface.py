@@ -98,6 +98,13 @@ def policy_for(policy: Policy, spec: GameSpec) -> Policy:
     return policy.playing(spec) if isinstance(policy, Versatile) else policy
 
 
+def set_checkpointing(policy: nn.Module, on: bool) -> None:
+    """Tells a policy, and all its parts that can, whether to work out activations again instead of keeping them."""
+    for module in policy.modules():
+        if isinstance(getattr(module, "checkpointing", None), bool):
+            module.checkpointing = on  # type: ignore[assignment]
+
+
 def parameter_count(policy: nn.Module) -> int:
     """How many weights a policy has."""
     return sum(parameter.numel() for parameter in policy.parameters())

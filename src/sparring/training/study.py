@@ -15,6 +15,7 @@ from sparring.data.dataset import Dataset
 from sparring.inference import Device
 from sparring.league import Entrant
 from sparring.learn.imitation import Imitation, ImitationSettings
+from sparring.learn.probe import probe
 from sparring.policy import parameter_text
 from sparring.policy.checkpoint import Checkpoint
 from sparring.training.algorithms import Algorithm, build_algorithm
@@ -38,6 +39,7 @@ class Study:
         self.decisions = 0
         self.stages = Stages()
         self._config = config
+        self._say = say
         settings: Any = convert(config.settings, game.settings, where="settings")
         self.spec: GameSpec = game.spec(settings)
         self._device = Device.pick(config.device, config.dtype)
@@ -60,7 +62,13 @@ class Study:
         say(f"{config.game} network: {parameter_text(policy)}, on {self._device.kind}; {rows} to learn from")
 
     def start(self) -> None:
-        """Everything is ready."""
+        """Says what the run will take."""
+        settings, policy = self._config.learner, self.algorithm.learner.policy
+        rows = int(getattr(settings, "minibatch_size", self.algorithm.batch_size))
+        length = int(getattr(settings, "segment_length", 1)) if policy.initial_memory(1) else 1
+        with lower_if_too_large("trying out a gradient step", "learner.minibatch_size", "the size of the network"):
+            found = probe(policy, self.spec, rows=rows, length=length, device=self._device)
+        self._say(found.text(self._config.decisions, self._device))
 
     def advance(self) -> dict[str, float]:
         """One update: read, learn, and validate now and then. Returns its metrics."""

@@ -9,7 +9,7 @@ import torch
 from sparring.core import Episodes, InputError
 from sparring.core.settings import convert
 from sparring.games.pokemon import GAME, PokemonNetwork, PokemonSettings
-from sparring.inference import Device
+from sparring.inference import Device, InferenceEngine
 from sparring.league import Seating, Style
 from sparring.league.selfplay import Plan, self_play
 from sparring.learn.batches import packed_batches
@@ -177,3 +177,17 @@ def test_sizes_have_the_weights_they_are_said_to_have(size: str, least: float, m
 def test_settings_of_the_other_kind_are_refused(network, named: str) -> None:
     with pytest.raises(InputError, match=named):
         convert(network, PokemonNetwork, where="network")
+
+
+def test_memory_that_cannot_fit_is_refused_with_what_to_lower() -> None:
+    spec = GAME.spec(PokemonSettings())
+    engine = InferenceEngine(spec, slots=1_000_000_000, device=CPU, seed=0)
+    with pytest.raises(InputError, match=r"the memory of 1000000000 seats .*lower `matches` or .* `window`"):
+        engine.add("big", GAME.policy(spec, PokemonNetwork(kind="transformer", **SMALL)))
+
+
+def test_an_engine_in_bfloat16_keeps_the_cache_in_it(battles) -> None:
+    spec, device = battles("gen1randombattle").spec, Device.pick("cpu", "bfloat16")
+    engine = InferenceEngine(spec, slots=4, device=device, seed=0)
+    engine.add("half", GAME.policy(spec, PokemonNetwork(kind="transformer", **SMALL)))
+    assert engine._held["half"].memory["cache"].dtype == torch.bfloat16
