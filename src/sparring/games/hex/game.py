@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparring.core import Game, GameSpec, Player
+from sparring.core import Game, GameSpec, Guest, Player
 from sparring.core.lazy import lazy_call
 from sparring.games.hex.settings import HexNetwork, HexSettings
 
@@ -27,6 +27,10 @@ class HexGame:
     players: Mapping[str, Callable[[Any, int], Player]] = {
         "path": lazy_call("sparring.games.hex.players", "PathPlayer"),
         "human": lazy_call("sparring.games.hex.human", "human_player"),
+    }
+    guests: Mapping[str, Callable[[Any, str, Guest], Player]] = {
+        "gtp": lazy_call("sparring.games.hex.gtp_player", "GtpPlayer"),
+        "openspiel": lazy_call("sparring.games.hex.openspiel", "OpenSpielPlayer"),
     }
 
     def spec(self, settings: HexSettings) -> GameSpec:

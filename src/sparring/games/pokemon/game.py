@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparring.core import Game, GameSpec, InputError, Player, Vocabulary
+from sparring.core import Game, GameSpec, Guest, InputError, Player, Vocabulary
 from sparring.core.lazy import lazy_call
 from sparring.games.pokemon.settings import PINNED, PokemonNetwork, PokemonSettings
 
@@ -36,6 +36,9 @@ class PokemonGame:
         "max-power": lazy_call(_PLAYERS, "MaxPowerPlayer"),
         "heuristic": lazy_call(_PLAYERS, "HeuristicPlayer"),
         "human": lazy_call("sparring.games.pokemon.human", "human_player"),
+    }
+    guests: Mapping[str, Callable[[Any, str, Guest], Player]] = {
+        "poke-env": lazy_call("sparring.games.pokemon.poke_env", "named_player"),
     }
 
     def install(self, settings: PokemonSettings, say: Callable[[str], None]) -> None:

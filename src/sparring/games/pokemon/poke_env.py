@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from sparring.core import Answers, Arena, Decisions, InputError, optional
+from sparring.core import Answers, Arena, Decisions, Guest, InputError, did_you_mean, optional
+from sparring.core.code import is_code, load_code
 from sparring.games.pokemon.actions import ActionSpace, action_space, fits_text
 from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.formats import Format, find_format
+from sparring.games.pokemon.settings import PokemonSettings
 
 with optional("PokeEnvPlayer", extra="poke-env"):
+    from poke_env import player
     from poke_env.battle import AbstractBattle, Battle, DoubleBattle
     from poke_env.player import Player as TheirPlayer
 
@@ -85,6 +88,22 @@ class PokeEnvPlayer:
         if inspect.isawaitable(answer):
             answer = asyncio.run_coroutine_threadsafe(_awaited(answer), self._player.ps_client.loop).result()
         return answer if isinstance(answer, str) else answer.message
+
+
+def named_player(settings: PokemonSettings, name: str, guest: Guest) -> PokeEnvPlayer:
+    """A player class of poke-env by its name, or one of the user's own as `package.module:name`."""
+    if is_code(name):
+        kind: Any = load_code(name, what="a player class of poke-env")
+    else:
+        kind = getattr(player, name, None)
+    if not (inspect.isclass(kind) and issubclass(kind, TheirPlayer)) or inspect.isabstract(kind):
+        known = [word for word in dir(player) if word.endswith("Player") and word != "Player"]
+        raise InputError(
+            f"poke-env:{name}: no player of poke-env{did_you_mean(name, known)}; it has: {', '.join(known)}; "
+            "or name a class of your own as package.module:name"
+        )
+    format = find_format(settings.format, settings.showdown)
+    return PokeEnvPlayer(kind(battle_format=format.id, start_listening=False))
 
 
 def _tell(battle: AbstractBattle, lines: str, request: dict[str, Any]) -> None:
