@@ -33,6 +33,7 @@ COMMANDS = {
     "sgf": [["store"]],
     "ladder": [["--server", "ws://127.0.0.1:9", "--username", "me", "--model", "."]],
     "bench scale": [["config.yaml"], ["best/preset.yaml"]],
+    "diagnose": [["config.yaml", "--seconds", "0.1"], ["--game", "hex", "--compare", "metrics.jsonl"]],
     "bench selfplay": [["--game", "hex", "--model", ".", "--matches", "1", "--workers", "1"]],
     "watch rocket": [["rocket"]],
     "export rocket": [["rocket", "bundle"]],

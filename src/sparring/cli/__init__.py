@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from sparring.cli import (
     bench,
     data,
+    diagnose,
     doctor,
     evaluate,
     games,
@@ -29,6 +30,7 @@ __all__ = [
     "app",
     "bench",
     "data",
+    "diagnose",
     "doctor",
     "evaluate",
     "games",

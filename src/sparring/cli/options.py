@@ -29,6 +29,7 @@ Threads = Annotated[int, typer.Option(min=0, help="CPU threads of a network; 0: 
 Key = Annotated[Path | None, typer.Option(help="client.key, for tcp:// players whose server has keys.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Rows at which a batch is full and need not wait for more.")]
 TimeoutMs = Annotated[float, typer.Option(min=0, help="No row waits longer for others to join it.")]
+Profile = Annotated[Path | None, typer.Option(help="Write where the time goes: a .html page, or .json for speedscope.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

@@ -13,6 +13,7 @@ from sparring.cli.options import (
     DeviceOption,
     Key,
     Parallel,
+    Profile,
     Seed,
     Threads,
     TimeoutMs,
@@ -48,11 +49,13 @@ def selfplay(
     threads: Threads = 0,
     key: Key = None,
     seed: Seed = 0,
+    profile: Profile = None,
 ) -> None:
     """Play a player against itself or another and keep the episodes; killed or stopped, the same command goes on.
 
     Beside the episodes, summary.json says how it went. Game settings follow as --key value: --size 9 --swap true.
     """
+    from sparring.bench.profiling import profiled
     from sparring.league import Seating, Style
     from sparring.league.selfplay import Plan, self_play
     from sparring.search import PlaySettings
@@ -70,4 +73,5 @@ def selfplay(
     )
     players = [model] if opponent in (None, model) else [model, str(opponent)]
     seating = Seating.of(*players, game=game, settings=game_settings(context))
-    self_play(seating, save, plan, style=style, simulations=simulations, say=say)
+    with profiled(profile, say):
+        self_play(seating, save, plan, style=style, simulations=simulations, say=say)

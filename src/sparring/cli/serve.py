@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from sparring.cli.app import app, say, show
-from sparring.cli.options import EXTRA, AsJson, BatchSize, DeviceOption, TimeoutMs, game_settings
+from sparring.cli.options import EXTRA, AsJson, BatchSize, DeviceOption, Profile, TimeoutMs, game_settings
 
 
 @app.command(
@@ -38,6 +38,7 @@ def serve(
     game: Annotated[str | None, typer.Option(help="The game a factory builds for; settings follow.")] = None,
     status: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Ask a running server how it is.")] = None,
     reload: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Make it read --model NAME again.")] = None,
+    profile: Profile = None,
     as_json: AsJson = False,
 ) -> None:
     """Serve networks to players in other processes and on other machines, in true batches.
@@ -52,24 +53,26 @@ def serve(
         raise InputError("nothing to serve: give --model NAME=PLAYER, as in main=runs/hex-quick")
     if reload is not None:
         return _reload(reload, model, key)
+    from sparring.bench.profiling import profiled
     from sparring.inference import Device
     from sparring.league.serve import serve_models
     from sparring.serving.server import ServerSettings
 
-    serve_models(
-        model,
-        ServerSettings(batch_size=batch_size, timeout=timeout_ms / 1000, slots=slots, silence=silence, watch=watch),
-        game=game,
-        settings=game_settings(context),
-        device=Device.pick(device, dtype),
-        threads=threads,
-        host=bind,
-        port=port,
-        key=key,
-        metrics_port=metrics_port,
-        say=say,
-        ready=lambda text: print(text, flush=True),
-    )
+    with profiled(profile, say):
+        serve_models(
+            model,
+            ServerSettings(batch_size=batch_size, timeout=timeout_ms / 1000, slots=slots, silence=silence, watch=watch),
+            game=game,
+            settings=game_settings(context),
+            device=Device.pick(device, dtype),
+            threads=threads,
+            host=bind,
+            port=port,
+            key=key,
+            metrics_port=metrics_port,
+            say=say,
+            ready=lambda text: print(text, flush=True),
+        )
 
 
 @app.command(

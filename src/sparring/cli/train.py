@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sparring.cli.app import NEXT_STEPS, app, say, show
+from sparring.cli.options import Profile
 
 if TYPE_CHECKING:
     from sparring.core import Game
@@ -21,8 +22,10 @@ def train(
     run: Annotated[Path | None, typer.Option(help="Run folder; resumed if it exists.  [default: runs/PRESET]")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes that play; 0: all in one, deterministic.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
+    profile: Profile = None,
 ) -> None:
     """Train an agent by self-play; Ctrl-C saves, the same command goes on from there."""
+    from sparring.bench.profiling import profiled
     from sparring.report.tables import score_table
     from sparring.training.config import load_config
     from sparring.training.loop import train as run_training
@@ -31,7 +34,8 @@ def train(
     extra = [f"{key}={value}" for key, value in (("workers", workers), ("seed", seed)) if value is not None]
     config, game = load_config(preset, [*(overrides or []), *extra])
     folder = run or Path("runs") / Path(preset).stem
-    outcome = run_training(config, game, RunFolder(folder), say=say)
+    with profiled(profile, say):
+        outcome = run_training(config, game, RunFolder(folder), say=say)
     if not outcome.finished:
         say(f"stopped after {outcome.decisions:,} decisions; the same command continues")
         return

@@ -139,8 +139,7 @@ class Group:
                 ticks=settings.tick_skip,
                 delay=settings.action_delay,
             )
-        with stages.time("env/read"):
-            readings = read(stepped)
+            readings = read(stepped)  # each field is stepped when it is read
         self.ticks += settings.tick_skip * len(self._simulators)
         self._cars, self._before = self._before, self._cars
         self._ball, ball_before = readings.ball, self._ball
