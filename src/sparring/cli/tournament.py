@@ -63,6 +63,7 @@ def tournament(
     threads: Threads = 0,
     key: Key = None,
     seed: Seed = 0,
+    page: Annotated[Path | None, typer.Option(help="Write a page that needs no network.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Let players meet, and rate them: as a table with 95% intervals, as JSON, or as a page.
@@ -72,10 +73,12 @@ def tournament(
     import json
 
     from sparring.core import Interrupts
+    from sparring.core.files import write_file
     from sparring.league import Style
     from sparring.league.ratings import Z, labels, matches_of
     from sparring.league.tournament import Rules, Stopped, play_tournament
     from sparring.report.tournament import TournamentScreen, tournament_table
+    from sparring.report.tournament_page import tournament_page
 
     names, settings = split_settings(players, context)
     style = Style(
@@ -124,6 +127,9 @@ def tournament(
         )
     if not summary["complete"]:
         screen.say(f"stopped; the same command goes on from {ledger}")
+    if page is not None:
+        write_file(page, tournament_page(summary).encode("utf-8", "replace"))
+        screen.say(f"{page} has the same as a page")
     if as_json:
         print(json.dumps(summary))
     else:

@@ -82,7 +82,7 @@ def play_tournament(
     say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """Plays what `rules` want and the ledger does not have yet; returns what came of it, as plain data."""
-    style = style or Style()
+    style, players = style or Style(), with_checkpoints(players)
     seating = Seating.of(*players, game=game, settings=settings, rating=True, varied=True)
     with ExitStack() as stack:
         book = stack.enter_context(Ledger(ledger, create=True))
@@ -100,6 +100,21 @@ def play_tournament(
             complete = False
         final = read_sheet(book, seating, series, rules)
         return _summary(final, seating, rules, test, book, series, complete=complete)
+
+
+def with_checkpoints(players: Sequence[str]) -> list[str]:
+    """`players`, with a run's folder of checkpoints, `RUN/checkpoints`, replaced by all that it holds."""
+    found: list[str] = []
+    for text in players:
+        folder = Path(text)
+        if folder.name == "checkpoints" and folder.is_dir():
+            inside = sorted(path for path in folder.iterdir() if path.is_dir() and path.name.isdecimal())
+            if not inside:
+                raise InputError(f"{text}: no checkpoints there")
+            found += map(str, inside)
+        else:
+            found.append(text)
+    return found
 
 
 def _check(identities: Sequence[Identity], seats: int) -> None:
@@ -364,6 +379,7 @@ def _summary(
         order = [names.index(one["player"]) for one in summary["players"]]
         expected = payoffs(counts)
         summary["cross_table"] = [[_cell(sheet, one, other, expected[one, other]) for other in order] for one in order]
+        summary["curves"] = _curves(seating, names, summary["players"])
     if test is not None:
         pairs = pentanomial(sheet)
         low, high = test.bounds
@@ -378,6 +394,19 @@ def _summary(
             "accepted": test.verdict(pairs),
         }
     return summary
+
+
+def _curves(seating: Seating, names: list[str], players: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """By run: the ratings of its checkpoints in order of the updates they were saved after, where there are several."""
+    rated = {one["player"]: one for one in players}
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for name, entrant in zip(names, seating.entrants, strict=True):
+        checkpoint = entrant.checkpoint
+        if checkpoint is not None and entrant.folder is not None and entrant.folder.parent.name == "checkpoints":
+            one = rated[name]
+            point = {"update": checkpoint.version, "rating": one["rating"], "interval": one["interval"]}
+            runs.setdefault(str(entrant.folder.parent.parent), []).append(point)
+    return {run: sorted(found, key=lambda one: int(one["update"])) for run, found in runs.items() if len(found) > 1}
 
 
 def _cell(sheet: ScoreSheet, one: int, other: int, points: float) -> dict[str, Any] | None:

@@ -1,0 +1,131 @@
+"""A tournament as one HTML page that needs no network: ratings, the heat map of pay-offs, curves of runs."""
+
+import html
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from sparring.report.tournament import sprt_text
+
+_WIDTH, _ROW = 640, 22
+_HEIGHT, _LEFT, _FLOOR = 260, 60, 225
+
+
+def tournament_page(summary: Mapping[str, Any]) -> str:
+    """The page of what `league.tournament.play_tournament` returns."""
+    settings = ", ".join(f"{key} {value}" for key, value in summary["settings"].items() if value not in ("", {}, None))
+    parts = []
+    if "sprt" in summary:
+        parts.append(_section("Test", f"<p>{html.escape(sprt_text(summary['sprt']))}</p>"))
+    if "players" in summary:
+        parts.append(_section(f"Ratings in Elo points, {html.escape(summary['anchor'])} = 0", _ratings(summary)))
+        parts.append(_section("Points of the row's player against the column's", _heat_map(summary)))
+        for run, points in summary["curves"].items():
+            parts.append(_section(f"{html.escape(run)}: rating over updates", _curve(points)))
+        notes = [*summary["warnings"], *summary["forfeits"]["notes"]]
+        if notes:
+            parts.append(_section("Notes", "".join(f"<p>{html.escape(note)}</p>" for note in notes)))
+    about = f"{summary['matches']:,} matches, {summary['schedule']}" + (
+        "" if summary["complete"] else ", stopped early"
+    )
+    return _template().substitute(
+        title=html.escape(f"Tournament of {summary['game']}"),
+        about=html.escape(f"{about}; {settings}"),
+        sections="\n".join(parts),
+    )
+
+
+def _section(title: str, body: str) -> str:
+    return f'<section><h2>{title}</h2><div class="wide">{body}</div></section>'
+
+
+def _ratings(summary: Mapping[str, Any]) -> str:
+    """A row a player: the rating as a dot, its interval as a line, figures behind."""
+    players: Sequence[Mapping[str, Any]] = summary["players"]
+    low = min(min(one["interval"][0], one["rating"]) for one in players)
+    high = max(max(one["interval"][1], one["rating"]) for one in players)
+    span = max(high - low, 1.0)
+
+    def at(elo: float) -> float:
+        return 8 + (elo - low) / span * (_WIDTH - 16)
+
+    rows = []
+    for one in players:
+        left, right = (at(elo) for elo in one["interval"])
+        drawn = (
+            f'<svg viewBox="0 0 {_WIDTH} {_ROW}" role="img">'
+            f'<line class="soft" x1="{at(0):.1f}" y1="0" x2="{at(0):.1f}" y2="{_ROW}"/><line class="bar" x1="{left:.1f}" y1="11" x2="{right:.1f}" y2="11"/>'
+            f'<circle cx="{at(one["rating"]):.1f}" cy="11" r="5"/></svg>'
+        )
+        low_text, high_text = one["interval"]
+        interval = "anchor" if one["player"] == summary["anchor"] else f"{low_text:+,.0f} to {high_text:+,.0f}"
+        cells = (f"{one['rating']:+,.0f}", interval, f"{one['gxe']:.1%}", f"{one['matches']:,}")
+        rows.append(
+            f'<tr><th>{html.escape(one["player"])}</th><td class="plot">{drawn}</td>'
+            + "".join(f"<td>{cell}</td>" for cell in cells)
+            + "</tr>"
+        )
+    head = "<tr><th>player</th><td></td><td>rating</td><td>95% interval</td><td>GXE</td><td>matches</td></tr>"
+    return f'<table class="ratings">{head}{"".join(rows)}</table>'
+
+
+def _heat_map(summary: Mapping[str, Any]) -> str:
+    """Red where the row's player lost, green where it won, darker the clearer."""
+    players = summary["players"]
+    head = "".join(f"<th>{at}</th>" for at in range(1, len(players) + 1))
+    rows = []
+    for at, (one, cells) in enumerate(zip(players, summary["cross_table"], strict=True), 1):
+        shown = "".join(_heat(cell) for cell in cells)
+        rows.append(f"<tr><th>{at} {html.escape(one['player'])}</th>{shown}</tr>")
+    return f'<table class="heat"><tr><th></th>{head}</tr>{"".join(rows)}</table>'
+
+
+def _heat(cell: Mapping[str, Any] | None) -> str:
+    if cell is None:
+        return '<td class="none"></td>'
+    score = cell["score"]
+    strength = abs(score - 0.5) * 2
+    hue = 140 if score >= 0.5 else 8
+    about = f"{cell['wins']} won, {cell['draws']} drawn, {cell['losses']} lost"
+    colour = f"background: hsl({hue} 60% {97 - 42 * strength:.0f}%)"
+    return f'<td style="{colour}" title="{about}">{score:.0%}<small>{_matches(cell)}</small></td>'
+
+
+def _matches(cell: Mapping[str, Any]) -> str:
+    """How many matches a cell counts."""
+    return f"{cell['wins'] + cell['draws'] + cell['losses']:,}"
+
+
+def _curve(points: Sequence[Mapping[str, Any]]) -> str:
+    """Ratings over updates as a line, their intervals as a band."""
+    updates = [point["update"] for point in points]
+    low = min(point["interval"][0] for point in points)
+    high = max(point["interval"][1] for point in points)
+    span, length = max(high - low, 1.0), max(max(updates) - min(updates), 1)
+
+    def x(update: float) -> float:
+        return _LEFT + (update - min(updates)) / length * (_WIDTH - _LEFT - 15)
+
+    def y(elo: float) -> float:
+        return _FLOOR - (elo - low) / span * (_FLOOR - 15)
+
+    band = [f"{x(point['update']):.1f},{y(point['interval'][1]):.1f}" for point in points]
+    band += [f"{x(point['update']):.1f},{y(point['interval'][0]):.1f}" for point in reversed(points)]
+    line = " ".join(f"{x(point['update']):.1f},{y(point['rating']):.1f}" for point in points)
+    parts = [f'<polygon points="{" ".join(band)}"/><polyline points="{line}"/>']
+    parts += [
+        f'<text x="{_LEFT - 6}" y="{y(elo) + 4:.1f}" text-anchor="end">{elo:+,.0f}</text>'
+        for elo in (low, (low + high) / 2, high)
+    ]
+    for point in points:
+        at = x(point["update"])
+        parts.append(f'<circle cx="{at:.1f}" cy="{y(point["rating"]):.1f}" r="4"/>')
+        parts.append(f'<text x="{at:.1f}" y="{_FLOOR + 20}" text-anchor="middle">{point["update"]:,}</text>')
+    return f'<svg class="curve" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">{"".join(parts)}</svg>'
+
+
+@cache
+def _template() -> Template:
+    return Template((files("sparring.report") / "pages" / "tournament.html").read_text("utf-8"))

@@ -1,0 +1,58 @@
+"""The page of a tournament: whole without a network, and nothing in a name runs as HTML."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from sparring.league.tournament import Rules, play_tournament
+from sparring.policy.checkpoint import Checkpoint, save_checkpoint
+from sparring.report.tournament_page import tournament_page
+from tests import hex
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+HOSTILE = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>"
+
+
+@pytest.fixture(scope="module")
+def summary(tmp_path_factory):
+    """A run of three checkpoints, path and random."""
+    folder = tmp_path_factory.mktemp("cup")
+    for version in (3, 6, 12):
+        weights = hex.policy(seed=version).state_dict()
+        about = Checkpoint(hex.spec(), {"channels": 8, "blocks": 1}, version, weights, {})
+        save_checkpoint(folder / "run" / "checkpoints" / f"{version:08d}", about)
+    rules = Rules(schedule="round-robin", matches=4)
+    players = ["path", "random", str(folder / "run" / "checkpoints")]
+    return play_tournament(players, folder / "x.ledger", rules, game="hex", settings={"size": 4})
+
+
+def test_a_folder_of_checkpoints_is_a_curve_over_updates(summary):
+    ((run, points),) = summary["curves"].items()
+    assert run.endswith("/run")
+    assert [point["update"] for point in points] == [3, 6, 12]
+    rated = {one["rating"] for one in summary["players"]}
+    assert all(point["rating"] in rated for point in points)
+    assert all(point["interval"][0] < point["rating"] < point["interval"][1] for point in points)
+
+
+def test_names_are_text_and_nothing_is_loaded(summary):
+    players = [{**one, "player": HOSTILE + one["player"]} for one in summary["players"]]
+    page = tournament_page({**summary, "players": players, "warnings": [HOSTILE], "anchor": HOSTILE})
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (package chromium)")
+def test_a_browser_draws_it(summary, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(tournament_page(summary))
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    flags += " --disable-component-update --disable-sync --virtual-time-budget=500 --dump-dom"
+    command = [CHROMIUM, *flags.split(), f"--user-data-dir={tmp_path / 'profile'}", f"file://{path}"]
+    drawn = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert "Tournament of hex" in drawn
+    assert drawn.count("<polyline") == 1
+    assert drawn.count("<circle") == 5 + 3
+    assert drawn.count('title="') == 20
