@@ -49,14 +49,15 @@ def _ratings(summary: Mapping[str, Any]) -> str:
     span = max(high - low, 1.0)
 
     def at(elo: float) -> float:
-        return 8 + (elo - low) / span * (_WIDTH - 16)
+        return float(8 + (elo - low) / span * (_WIDTH - 16))
 
     rows = []
     for one in players:
         left, right = (at(elo) for elo in one["interval"])
         drawn = (
             f'<svg viewBox="0 0 {_WIDTH} {_ROW}" role="img">'
-            f'<line class="soft" x1="{at(0):.1f}" y1="0" x2="{at(0):.1f}" y2="{_ROW}"/><line class="bar" x1="{left:.1f}" y1="11" x2="{right:.1f}" y2="11"/>'
+            f'<line class="soft" x1="{at(0):.1f}" y1="0" x2="{at(0):.1f}" y2="{_ROW}"/>'
+            f'<line class="bar" x1="{left:.1f}" y1="11" x2="{right:.1f}" y2="11"/>'
             f'<circle cx="{at(one["rating"]):.1f}" cy="11" r="5"/></svg>'
         )
         low_text, high_text = one["interval"]
@@ -106,10 +107,10 @@ def _curve(points: Sequence[Mapping[str, Any]]) -> str:
     span, length = max(high - low, 1.0), max(max(updates) - min(updates), 1)
 
     def x(update: float) -> float:
-        return _LEFT + (update - min(updates)) / length * (_WIDTH - _LEFT - 15)
+        return float(_LEFT + (update - min(updates)) / length * (_WIDTH - _LEFT - 15))
 
     def y(elo: float) -> float:
-        return _FLOOR - (elo - low) / span * (_FLOOR - 15)
+        return float(_FLOOR - (elo - low) / span * (_FLOOR - 15))
 
     band = [f"{x(point['update']):.1f},{y(point['interval'][1]):.1f}" for point in points]
     band += [f"{x(point['update']):.1f},{y(point['interval'][0]):.1f}" for point in reversed(points)]
