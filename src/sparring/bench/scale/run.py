@@ -36,7 +36,7 @@ OVERRIDE = "override.txt"
 _LEAST_SECONDS, _MOST_SECONDS = 2.0, 30.0
 _START_UP = 4.0
 """Seconds that starting and ending a cell is thought to take, until it is known."""
-_PATIENCE = 300.0
+_PATIENCE = 900.0
 """Seconds after which a cell that says nothing has failed."""
 _SAMPLE = 0.5
 _LENGTHS = 32
