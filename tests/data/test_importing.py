@@ -140,6 +140,26 @@ def test_filters_are_counted(battles, tmp_path):
     assert report.rejected == {"filtered: format": 200, "filtered: date": 50}
 
 
+def test_other_filters_look_again_at_what_the_first_left_out(battles, tmp_path):
+    first = import_replays(
+        ImportPlan("pokemon", [battles], tmp_path / "out", workers=0, filters=Filters(since=1_700_000_150))
+    )
+    again = import_replays(
+        ImportPlan("pokemon", [battles], tmp_path / "out", workers=0, filters=Filters(since=1_700_000_100))
+    )
+    whole = import_replays(ImportPlan("pokemon", [battles], tmp_path / "out", workers=0))
+    assert 0 < first.accepted < first.accepted + again.accepted < len(serials(tmp_path / "out"))
+    assert first.accepted + again.accepted + whole.accepted == len(serials(tmp_path / "out"))
+    assert rejections(tmp_path / "out") == []
+
+
+def test_battles_that_were_read_otherwise_are_not_mixed(battles, tmp_path):
+    import_replays(ImportPlan("pokemon", [battles], tmp_path / "out", workers=0, most=5))
+    options = {"own_team": "usage"}
+    with pytest.raises(InputError, match="choose another folder"):
+        import_replays(ImportPlan("pokemon", [battles], tmp_path / "out", workers=0, options=options))
+
+
 def test_most_stops_there_and_more_can_be_asked_for(battles, tmp_path):
     assert run(battles, tmp_path / "out", most=7).accepted == 7
     assert run(battles, tmp_path / "out", most=7).accepted == 0

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -94,6 +94,14 @@ def parse(
     ] = None,
     min_elo: MinElo = 0.0,
     since: Since = None,
+    own_team: Annotated[
+        Literal["seen", "usage", "infer"],
+        typer.Option(help="What a battle never shows of the own team: left open, as often used, or inferred."),
+    ] = "seen",
+    corpus: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="Battles to count from how often sets are used.  [default: the inputs]"),
+    ] = None,
     min_turns: Annotated[int, typer.Option(min=0, help="Keep battles of so many turns.")] = 0,
     forfeits: Annotated[bool, typer.Option(help="Keep battles that a player gave up.")] = True,
     max_games: Annotated[int | None, typer.Option(min=1, help="Stop after so many.")] = None,
@@ -110,6 +118,7 @@ def parse(
     from sparring.core.replays import Filters
     from sparring.data.importing import ImportPlan, import_replays
     from sparring.games.pokemon.formats import find_format
+    from sparring.games.pokemon.replays.episodes import reading_options
     from sparring.report.replays import ImportLine, import_table
 
     filters = Filters(
@@ -126,7 +135,7 @@ def parse(
         workers=workers,
         most=max_games,
         filters=filters,
-        options={"format": find_format(format).id} if format else {},
+        options=reading_options(find_format(format).id if format else "", own_team, corpus or inputs),
     )
     stopping = "stopping after the battles that are being read; again to stop now"
     with Interrupts(lambda: say(stopping)) as interrupts, ImportLine() as line:

@@ -64,9 +64,12 @@ class Steps(Rows):
     consistent: NDArray[np.uint8] | None = None
     """`uint8[r, ceil(actions / 8)]` as packed bits: the actions that may have been chosen, where a match was read from
     a record that does not show all of them."""
+    filled: NDArray[np.uint64] | None = None
+    """`uint64[r]` which parts of the observation were filled in by guess when a match was read from such a record; what
+    each bit stands for is the game's (`core.replays.Replayed.hide_filled`)."""
 
     @classmethod
-    def none(cls, spec: GameSpec, *, policy: bool, consistent: bool = False) -> "Steps":
+    def none(cls, spec: GameSpec, *, policy: bool, consistent: bool = False, filled: bool = False) -> "Steps":
         """No steps, of the right dtypes and shapes."""
         return cls(
             observation={name: field.zeros(0) for name, field in spec.observation.items()},
@@ -78,6 +81,7 @@ class Steps(Rows):
             value=np.empty(0, np.float32),
             policy=np.empty((0, spec.actions), np.float32) if policy else None,
             consistent=np.empty((0, mask_bytes(spec.actions)), np.uint8) if consistent else None,
+            filled=np.empty(0, np.uint64) if filled else None,
         )
 
 

@@ -8,8 +8,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sparring.core.arena import Arena
 from sparring.core.episodes import Episodes
+from sparring.core.rows import Array
 
 _OWN_ID = re.compile(r"(smogtours-)?gen\d\w*-\d+(-\w+)?")
 """Names that no two matches have: those that the site which keeps them has given."""
@@ -152,6 +156,10 @@ class Replayed(Protocol):
 
     def read_replays(self, replays: Sequence[Replay], filters: Filters, options: Mapping[str, str]) -> Reading:
         """Turns matches into episodes."""
+        ...
+
+    def hide_filled(self, observation: Mapping[str, Array], filled: NDArray[np.uint64]) -> Mapping[str, Array]:
+        """Rows without what reading them filled in by guess; `filled: uint64[r]` is `Steps.filled`."""
         ...
 
 

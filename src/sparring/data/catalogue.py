@@ -21,7 +21,7 @@ from sparring.rollout.store import ShardInfo, renumbering, shard_headers, shards
 
 Result = Literal["win", "draw", "loss"]
 _OUTCOMES: Mapping[Result, int] = {"win": 1, "draw": 0, "loss": -1}
-_OPTIONAL = ("rating", "played_at", "consistent")
+_OPTIONAL = ("rating", "played_at", "consistent", "filled")
 """Columns that are filled in where only some shards of a spec have them."""
 
 
@@ -105,7 +105,7 @@ class Catalogue:
     specs: tuple[GameSpec, ...]
     """With the vocabulary of the game as it is installed here."""
     columns: tuple[frozenset[str], ...]
-    """By spec: the optional columns (`rating`, `played_at`, `consistent`, `policy`) that its episodes have."""
+    """By spec: the optional columns (`policy`, and those of matches of people) that its episodes have."""
     shards: tuple[Shard, ...]
     vocabularies: Mapping[str, Vocabulary]
     """By game: the vocabulary that numbers are given in."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ CHUNK_CHARACTERS = 16 << 20
 """At which a chunk is full before it has so many."""
 REJECTED = "rejected.jsonl"
 REPORT = "report.json"
+READING = "reading.json"
+"""How the matches in a folder were read: filters and the game's options."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ def import_replays(
         busy = f"{plan.output}: another process writes episodes there; wait, or choose another folder"
         opened.callback(os.close, lock_folder(plan.output, busy=busy))
         sweep(plan.output)
+        _read_as_before(plan)
         before = _Before(plan.output)
         report = ImportReport(rejected=before.reasons)
         writer = _Writer(plan.output, report, opened)
@@ -94,6 +97,46 @@ def _check_apart(plan: ImportPlan) -> None:
     for path in plan.inputs:
         if plan.output.resolve().is_relative_to(path.resolve()):
             raise InputError(f"{plan.output} lies inside {path}, which is read; choose another folder for the episodes")
+
+
+def _read_as_before(plan: ImportPlan) -> None:
+    """Raises `InputError` if matches of the folder were read with other options: they would not be one kind.
+
+    With other filters, what the earlier ones left out is looked at again.
+    """
+    path = plan.output / READING
+    now = {"options": {key: value for key, value in plan.options.items() if key not in _NO_KIND}}
+    now["filters"] = asdict(plan.filters) | {"formats": sorted(plan.filters.formats)}
+    if path.exists():
+        try:
+            then = json.loads(path.read_bytes())
+            same = then["options"] == now["options"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}: damaged; remove it, or choose another folder for the episodes") from error
+        if not same:
+            raise InputError(
+                f"{plan.output}: its battles were read with {_named(then['options'])}, these would be with "
+                f"{_named(now['options'])}; choose another folder for the episodes"
+            )
+        if then == now:
+            return
+        _forget_filtered(plan.output / REJECTED)
+    write_file(path, json.dumps(now).encode())
+
+
+_NO_KIND = ("corpus",)
+"""Options that may change from run to run."""
+
+
+def _named(options: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in options.items()) or "no options"
+
+
+def _forget_filtered(path: Path) -> None:
+    """Leaves in rejected.jsonl only what no filter will let through."""
+    if path.exists():
+        with path.open("rb") as file:
+            write_file(path, b"".join(line for line in file if b'"reason": "filtered' not in line))
 
 
 class _Before:

@@ -124,7 +124,7 @@ def _assemble(chosen: Sequence[_Chosen], spec: GameSpec, columns: frozenset[str]
     """One batch of all that was chosen: every row is copied once, from its file's arrays to where it belongs."""
     parts = [_part(one, columns) for one in chosen]
     count, rows = sum(len(cuts) for _, cuts, _ in parts), sum(len(at) for _, _, at in parts)
-    steps = Steps.none(spec, policy="policy" in columns, consistent="consistent" in columns)
+    steps = Steps.none(spec, **{name: name in columns for name in ("policy", "consistent", "filled")})
     like = {
         "headers": parts[0][0].empty(count).columns(),
         "steps": steps.empty(rows).columns(),
@@ -170,6 +170,8 @@ def _copy_steps(steps: Steps, at: NDArray[np.intp], out: Mapping[str, Array]) ->
     for name, array in out.items():
         if name in have:
             np.take(have[name], at, axis=0, out=array, mode="clip")  # with "raise" numpy would copy twice
+        elif name == "filled":
+            array[:] = 0
         else:
             assert name == "consistent"
             array[:] = _one_action(steps.action[at], array.shape[1])

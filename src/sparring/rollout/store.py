@@ -260,7 +260,8 @@ def read_shard(path: Path) -> Episodes:
     try:
         columns = _columns(file, info)
         headers = _headers(columns, info)
-        like = Steps.none(spec, policy="policy" in columns, consistent="consistent" in columns).columns()
+        optional = {name: name in columns for name in ("policy", "consistent", "filled")}
+        like = Steps.none(spec, **optional).columns()
         steps = {name: _values(columns[name], array, headers.lengths) for name, array in like.items()}
         episodes = Episodes(spec=spec, players=info.players, headers=headers, steps=Steps.from_columns(steps))
         _check(episodes, info)

@@ -13,6 +13,10 @@ from sparring.core.lazy import lazy_call
 from sparring.games.pokemon.settings import PINNED, PokemonNetwork, PokemonSettings
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sparring.core import Array
     from sparring.core.checkup import Check, CheckUp
     from sparring.core.replays import Filters, Reading, Replay, Replays
     from sparring.core.words import Words
@@ -138,6 +142,12 @@ class PokemonGame:
         from sparring.games.pokemon.replays.episodes import read_replays
 
         return read_replays(replays, filters, options)
+
+    def hide_filled(self, observation: "Mapping[str, Array]", filled: "NDArray[np.uint64]") -> "Mapping[str, Array]":
+        """See `sparring.core.replays.Replayed`."""
+        from sparring.games.pokemon.replays.own_team import hide_filled
+
+        return hide_filled(observation, filled)
 
     def record(self, arena: "PokemonArena", keep: Callable[[dict[str, Any]], None]) -> None:
         """See `sparring.core.replays.Recordable`."""

@@ -68,7 +68,7 @@ def with_usage(pool: SetPool, shown: Iterable[Known]) -> SetPool:
             other = 0.0
             for known in pokemon:
                 candidates = current.candidates(known.species, known.level)
-                posterior = infer(candidates, _shown(known), known)
+                posterior = infer(candidates, shown_facts(known), known)
                 other += posterior.other
                 for one, weight in zip(candidates.sets, posterior.weights.tolist(), strict=True):
                     totals[one] += weight
@@ -79,7 +79,8 @@ def with_usage(pool: SetPool, shown: Iterable[Known]) -> SetPool:
     return SetPool(pool.dex, counts, other=pool.other, others=others)
 
 
-def _shown(known: Known) -> list[Fact]:
+def shown_facts(known: Known) -> list[Fact]:
+    """What shows of a Pokémon, as facts."""
     facts: list[Fact] = [HasMove(frozenset((move,))) for move in known.moves]
     if known.item >= 0:
         facts.append(HasItem(known.item))

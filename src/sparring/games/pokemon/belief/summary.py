@@ -13,7 +13,7 @@ from sparring.games.pokemon.belief.weighing import Weighing
 from sparring.games.pokemon.columns import POKEMON, TEAM
 from sparring.games.pokemon.dex import STATS, Dex
 from sparring.games.pokemon.formats import Format
-from sparring.games.pokemon.replays.episodes import replay_format
+from sparring.games.pokemon.replays.formats import replay_format
 
 _LEAST_SHOWN = 0.005
 _PLACES = 4

@@ -1,23 +1,33 @@
 """Replays as episodes: which format a log is of, whether it is wanted, and both players' rows as arrays."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparring.core import Episodes, Headers, InputError, Steps
 from sparring.core.episodes import pack_mask
 from sparring.core.replays import Filters, Reading, Rejected, Replay
 from sparring.games.pokemon.arena import format_spec
-from sparring.games.pokemon.columns import TEAM
-from sparring.games.pokemon.formats import Format, find_format, to_id
-from sparring.games.pokemon.replays.parse import ParsedBattle, parse_battle
+from sparring.games.pokemon.formats import Format
+from sparring.games.pokemon.replays.formats import replay_format
+from sparring.games.pokemon.replays.parse import ParsedBattle, SideOfBattle, parse_battle
 from sparring.games.pokemon.replays.reasons import Reason
-from sparring.games.pokemon.settings import PINNED
+
+if TYPE_CHECKING:
+    from sparring.games.pokemon.replays.own_team import Completion, OwnTeam
 
 
 def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[str, str]) -> Reading:
-    """See `sparring.core.replays.Replayed`; `options` may hold `format`, which overrules what logs say."""
+    """See `sparring.core.replays.Replayed`.
+
+    `options` may hold `format`, which overrules what logs say, `own_team` (see `own_team.OwnTeam`), and `corpus`, the
+    paths of battles to count usage from, a line each.
+    """
     reading = Reading()
     parsed: dict[Format, list[tuple[Replay, ParsedBattle]]] = {}
     for replay in replays:
@@ -25,7 +35,7 @@ def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[s
             format = replay_format(replay, options.get("format", ""))
             if filters.formats and format.id not in filters.formats:
                 raise Rejected(Reason.FILTERED_FORMAT, format.id)
-            battle = parse_battle(replay.log, format)
+            battle = parse_battle(replay.log, format, completion_of(format, options))
             _check_wanted(replay, battle, filters)
         except Rejected as rejected:
             reading.rejected[replay.serial] = rejected
@@ -42,45 +52,27 @@ def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[s
     return reading
 
 
-def replay_format(replay: Replay, chosen: str) -> Format:
-    """The format of a replay: as the user says, as its source says, or as the log's `tier` line does.
+@cache
+def _completion(format: Format, how: "OwnTeam", corpus: tuple[str, ...]) -> "Completion":
+    from sparring.games.pokemon.replays.own_team import Completion
 
-    Formats come and go; one that the simulator no longer has is made up from the log itself.
-    """
-    head = replay.log.split("\n|start", 1)[0]
-    tier = next((line[6:] for line in head.split("\n") if line.startswith("|tier|")), "")
-    for name in (chosen, replay.format, tier):
-        if name:
-            try:
-                return find_format(name)
-            except InputError:
-                continue
-    return _past_format(replay, head.split("\n"), tier)
+    return Completion(format, how, corpus)
 
 
-def _past_format(replay: Replay, head: Sequence[str], tier: str) -> Format:
-    facts = dict(line.split("|")[1:3] for line in head if line.count("|") == 2)
-    generation, game_type = facts.get("gen", ""), facts.get("gametype", "")
-    name = to_id(replay.format or tier)
-    if generation not in map(str, range(1, 10)) or game_type not in ("singles", "doubles") or not name:
-        raise Rejected(Reason.FORMAT, f"{replay.id}: the log names no format that is known; --format names one to use")
-    bring = facts.get("teampreview", "")
-    return Format(
-        id=name,
-        name=tier or name,
-        generation=int(generation),
-        mod=f"gen{generation}",
-        tables=f"gen{generation}",
-        game_type=game_type,
-        random_teams=False,
-        team_preview=any(line.startswith("|teampreview") for line in head),
-        open_team_sheets=any(line.startswith("|showteam|") for line in head),
-        picked_team_size=int(bring) if bring in map(str, range(1, TEAM + 1)) else TEAM,
-        max_team_size=TEAM,
-        adjust_level=0,
-        section="",
-        showdown=PINNED,
-    )
+def reading_options(format: str, own_team: "OwnTeam", corpus: Sequence[Path]) -> dict[str, str]:
+    """Options of `read_replays`; `format` is "" to take what logs say."""
+    options = {"format": format} if format else {}
+    if own_team != "seen":
+        options |= {"own_team": own_team, "corpus": "\n".join(map(str, corpus))}
+    return options
+
+
+def completion_of(format: Format, options: Mapping[str, str]) -> "Completion | None":
+    """What completes the own teams of a format's battles; None if they stay as they are seen."""
+    how = options.get("own_team", "seen")
+    if how == "seen":
+        return None
+    return _completion(format, "infer" if how == "infer" else "usage", tuple(options.get("corpus", "").splitlines()))
 
 
 def _check_wanted(replay: Replay, battle: ParsedBattle, filters: Filters) -> None:
@@ -147,5 +139,11 @@ def _episodes(battles: Sequence[tuple[Replay, ParsedBattle]], format: Format) ->
             log_prob=unknown,
             value=unknown,
             consistent=pack_mask(consistent),
+            filled=_joined_marks(sides),
         ),
     )
+
+
+def _joined_marks(sides: Sequence[SideOfBattle]) -> NDArray[np.uint64] | None:
+    marks = [side.filled for side in sides if side.filled is not None]
+    return np.concatenate(marks) if marks else None

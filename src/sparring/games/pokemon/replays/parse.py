@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from sparring.games.pokemon.replays.timeline import read_timeline
 from sparring.games.pokemon.tracker import Tracker
 from sparring.games.pokemon.tracking.tables import load_tables
 
+if TYPE_CHECKING:
+    from sparring.games.pokemon.replays.own_team import Completion
+
 _OFFERED = {Kind.PREVIEW: PREVIEW, Kind.TURN: TURN, Kind.REPLACE: FORCED}
 
 
@@ -38,6 +42,8 @@ class SideOfBattle:
     """`bool[r, actions]` the actions that may have been chosen, as far as the log shows."""
     turn: NDArray[np.int32]
     """`int32[r]` number of the decision in the battle; both sides' rows with one number were chosen at once."""
+    filled: NDArray[np.uint64] | None
+    """`uint64[r]` what was filled in of the own team, if that was asked for; see `own_team`."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +56,8 @@ class ParsedBattle:
     """Lines that nobody here knows, and decisions that no action fits."""
 
 
-def parse_battle(log: str, format: Format) -> ParsedBattle:
-    """Both sides of a battle; raises `Rejected`."""
+def parse_battle(log: str, format: Format, completion: "Completion | None" = None) -> ParsedBattle:
+    """Both sides of a battle; raises `Rejected`. With `completion`, what it never shows of own teams is filled in."""
     tables = load_tables(format.tables, format.showdown)
     lines = [line.split("|") for line in log.split("\n")]
     timeline = read_timeline(lines, tables)
@@ -62,12 +68,18 @@ def parse_battle(log: str, format: Format) -> ParsedBattle:
     space = action_space(format)
     odd: Counter[str] = Counter()
     sides = [_read_side(number, lines, timeline, format, space, odd) for number in range(2)]
-    return ParsedBattle(timeline, sides, odd)
+    if completion is not None:
+        beliefs = completion.beliefs(lines)
+        sides = [
+            (replace(side, filled=completion.fill(side.observation, tracker, beliefs, side=number, log=log)), tracker)
+            for number, (side, tracker) in enumerate(sides)
+        ]
+    return ParsedBattle(timeline, [side for side, _ in sides], odd)
 
 
 def _read_side(
     number: int, lines: list[list[str]], timeline: Timeline, format: Format, space: ActionSpace, odd: Counter[str]
-) -> SideOfBattle:
+) -> tuple[SideOfBattle, Tracker]:
     decisions = [(at, decision) for at, decision in enumerate(timeline.decisions) if decision.deeds[number] is not None]
     if not decisions:
         raise Rejected(Reason.NO_DECISIONS, "a side never chose")
@@ -94,7 +106,7 @@ def _read_side(
     for row in np.flatnonzero(~consistent.any(axis=1)).tolist():
         odd[f"no action fits a {kinds[row].kind.name.lower()}"] += 1
         consistent[row] = legal[row]
-    return SideOfBattle(rows, legal, consistent, np.array([at for at, _ in decisions], np.int32))
+    return SideOfBattle(rows, legal, consistent, np.array([at for at, _ in decisions], np.int32), None), tracker
 
 
 def _told(lines: list[list[str]], illusions: Mapping[int, list[str] | None]) -> list[list[str]]:
