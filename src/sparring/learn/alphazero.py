@@ -15,6 +15,7 @@ from sparring.core.episodes import unpack_mask
 from sparring.core.rows import flatten, nested
 from sparring.core.settings import Count, Fraction, NonNegative, NonNegativeInt, Positive
 from sparring.inference import Device
+from sparring.learn import parallel
 from sparring.learn.learner import mean_metrics
 from sparring.learn.optimiser import Optimiser, OptimiserSettings
 from sparring.learn.replay import ReplayWindow
@@ -106,7 +107,7 @@ class AlphaZero:
         settings = self._settings
         learning_rate = self._optimiser.schedule(progress)
         self._window.add(searched_rows(episodes, settings.q_ratio))
-        steps = max(1, round(episodes.rows * settings.replay_ratio / settings.minibatch_size))
+        steps = max(1, round(parallel.average(episodes.rows) * settings.replay_ratio / settings.minibatch_size))
         metrics = mean_metrics(
             [self._step(self._window.draw(settings.minibatch_size, self._rng), episodes.spec) for _ in range(steps)]
         )

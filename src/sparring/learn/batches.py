@@ -18,6 +18,7 @@ from sparring.core import Episodes, GameSpec
 from sparring.core.episodes import spans, unpack_mask
 from sparring.core.rows import flatten
 from sparring.inference import Device
+from sparring.learn import parallel
 from sparring.policy import Memory, Output, Packing, Policy
 
 Indices = NDArray[np.intp]
@@ -81,9 +82,16 @@ def batches(episodes: Episodes, *, minibatch_size: int, device: Device, rng: np.
     starts, lengths = _segments(episodes)
     per_batch = max(1, minibatch_size // max(1, episodes.segment))
     order = rng.permutation(len(starts))
-    for begin in range(0, len(order), per_batch):
-        chosen = order[begin : begin + per_batch]
+    for chosen in _in_turn(order, per_batch):
         yield _make_batch(episodes, starts[chosen], lengths[chosen], segments=chosen, device=device)
+
+
+def _in_turn(order: Indices, per_batch: int) -> list[Indices]:
+    """`order` in pieces of `per_batch`; in company about so many, as all processes take equally many steps."""
+    count = -(-len(order) // per_batch)
+    if parallel.size() == 1:
+        return np.split(order, range(per_batch, len(order), per_batch))
+    return np.array_split(order, int(min(parallel.most(count), parallel.fewest(len(order)))))
 
 
 def packed_batches(
@@ -98,8 +106,7 @@ def packed_batches(
     rows, valid, first = packed(starts[order], lengths[order], length)
     columns = rng.permutation(rows.shape[1])
     per_batch = max(1, minibatch_size // length)
-    for begin in range(0, len(columns), per_batch):
-        chosen = columns[begin : begin + per_batch]
+    for chosen in _in_turn(columns, per_batch):
         steps = int(valid[:, chosen].any(axis=1).sum())  # padding is always at the end
         at = (slice(steps), chosen)
         yield replace(_rows_batch(episodes, rows[at], valid[at], device=device), first=device.tensor(first[at]))

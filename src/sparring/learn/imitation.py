@@ -18,6 +18,7 @@ from sparring.core import Episodes, masked_log_softmax
 from sparring.core.episodes import SegmentMemory, unpack_mask
 from sparring.core.settings import Count, Fraction, NonNegative
 from sparring.inference import Device
+from sparring.learn import parallel
 from sparring.learn.batches import Batch, batches
 from sparring.learn.learner import mean_metrics
 from sparring.learn.optimiser import Optimiser, OptimiserSettings
@@ -86,7 +87,7 @@ class Imitation:
         """One gradient step. Returns its metrics."""
         losses, suspects = self._losses(batch, episodes)
         loss = losses["policy_loss"] + self._settings.value_coef * losses["value_loss"]
-        grad_norm = self._optimiser.step(loss, suspects)
+        grad_norm = self._optimiser.step(loss * parallel.share(batch.valid.sum()), suspects)
         return {name: float(part.detach()) for name, part in losses.items()} | {"grad_norm": grad_norm}
 
     def _losses(self, batch: Batch, episodes: Episodes) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

@@ -17,6 +17,7 @@ from sparring.core.rows import flatten, nested
 from sparring.core.settings import Fraction, NonNegative, Positive
 from sparring.inference import Device
 from sparring.inference.compiled import Compiled
+from sparring.learn import parallel
 from sparring.learn.batches import Batch
 from sparring.learn.learner import NotFinite, first_not_finite
 from sparring.policy import Absorbing, Memory, Output, Packing, Policy, policy_for, set_checkpointing
@@ -73,6 +74,7 @@ class Optimiser:
     ) -> None:
         self.policy = policy.to(device.torch_device)
         set_checkpointing(policy, settings.activation_checkpointing)
+        parallel.same_start(self.policy)
         self._settings = settings
         self._device = device
         self._scaler = device.scaler()
@@ -135,18 +137,22 @@ class Optimiser:
         of `suspects` (inputs first, then what was computed from them) that is not finite.
         """
         if not torch.isfinite(loss):
-            self._adam.zero_grad(set_to_none=True)
-            raise NotFinite(first_not_finite(suspects) or "loss", suspects)
+            if parallel.size() == 1:
+                self._adam.zero_grad(set_to_none=True)
+                raise NotFinite(first_not_finite(suspects) or "loss", suspects)
+            loss = loss * float("nan")  # so that all processes find it, in `apply`
         self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
 
     def apply(self, suspects: Mapping[str, Tensor]) -> float:
         """One step down the gradients that were accumulated; returns their norm before clipping."""
+        parallel.average_gradients(self.policy.parameters())
         self._scaler.unscale_(self._adam)
         gradients = {f"gradient of {n}": p.grad for n, p in self.policy.named_parameters() if p.grad is not None}
         total = nn.utils.get_total_norm(gradients.values())
         norm = float(total)
         if norm != norm or (norm == float("inf") and not self._scaler.is_enabled()):
-            raise NotFinite(first_not_finite(gradients) or "gradient norm", suspects)
+            culprit = parallel.anyones_fault(first_not_finite(suspects)) if parallel.size() > 1 else None
+            raise NotFinite(culprit or first_not_finite(gradients) or "gradient norm", suspects)
         nn.utils.clip_grads_with_norm_(self.policy.parameters(), self._settings.max_grad_norm, total)
         self._scaler.step(self._adam)
         self._scaler.update()
@@ -159,7 +165,8 @@ class Optimiser:
         Called at the end of an update, so that no probability changes between two epochs.
         """
         if isinstance(self.policy, Absorbing):
-            self.policy.absorb(self._device.tensors(episodes.steps.observation))
+            for part in parallel.every_part(self._device.tensors(episodes.steps.observation)):
+                self.policy.absorb(part)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The policy's weights and Adam's moments as tensors, the rest as JSON."""

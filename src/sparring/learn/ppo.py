@@ -15,6 +15,7 @@ from sparring.core import Episodes, entropy, masked_log_softmax
 from sparring.core.rows import flatten
 from sparring.core.settings import Count, Fraction, NonNegative, NonNegativeInt, Positive
 from sparring.inference import Device
+from sparring.learn import parallel
 from sparring.learn.batches import Batch, batches
 from sparring.learn.learner import NotFinite, explained_variance, first_not_finite, mean_metrics
 from sparring.learn.optimiser import Optimiser, OptimiserSettings
@@ -85,7 +86,7 @@ class Ppo:
             settings.gamma,
             settings.gae_lambda,
         )
-        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        advantage = normalised(advantage)
         self._check_observations(episodes, advantage)
         done: list[dict[str, float]] = []
         epochs = 0
@@ -98,7 +99,7 @@ class Ppo:
             ]
             done += epoch
             epochs += 1
-            if np.mean([metrics["approx_kl"] for metrics in epoch]) > settings.target_kl:
+            if parallel.average(float(np.mean([metrics["approx_kl"] for metrics in epoch]))) > settings.target_kl:
                 break
         self._optimiser.absorb(episodes)
         return mean_metrics(done) | {
@@ -117,7 +118,7 @@ class Ppo:
         """
         if not np.isfinite(advantage).all():
             observation = flatten({"observation": self._device.tensors(episodes.steps.observation)})
-            bad = first_not_finite(observation)
+            bad = parallel.anyones_fault(first_not_finite(observation))
             if bad is not None:
                 raise NotFinite(bad, observation)
 
@@ -157,7 +158,7 @@ class Ppo:
             "logits": output.logits,
             "value": output.value,
         }
-        grad_norm = self._optimiser.step(loss, suspects)
+        grad_norm = self._optimiser.step(loss * parallel.share(batch.valid.sum()), suspects)
         return {name: float(part.detach()) for name, part in losses.items()} | {"grad_norm": grad_norm}
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -169,6 +170,14 @@ class Ppo:
         """Goes back to a `state`."""
         self._optimiser.load(tensors, values["optimiser"])
         self._rng.bit_generator.state = values["rng"]
+
+
+def normalised(advantage: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`advantage: float32[r]` with mean 0 and deviation 1 over the rows of all processes."""
+    if parallel.size() == 1:
+        return (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    mean, deviation = parallel.mean_and_deviation(torch.from_numpy(advantage))
+    return ((advantage - mean) / (deviation + 1e-8)).astype(np.float32)
 
 
 def ppo_losses(

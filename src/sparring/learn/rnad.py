@@ -30,6 +30,7 @@ from sparring.core.rows import flatten, nested
 from sparring.core.settings import Count, Fraction, NonNegative, Positive
 from sparring.inference import Device
 from sparring.inference.device import to_numpy
+from sparring.learn import parallel
 from sparring.learn.batches import one_batch
 from sparring.learn.learner import explained_variance, mean_metrics
 from sparring.learn.optimiser import LrSchedule, Optimiser, OptimiserSettings
@@ -160,7 +161,8 @@ class Rnad:
             "action value": q,
             "behaviour policy": mu,
         }
-        grad_norm = self._optimiser.step(policy_loss + settings.value_coef * value_loss, suspects)
+        loss = (policy_loss + settings.value_coef * value_loss) * parallel.share(batch.valid.sum())
+        grad_norm = self._optimiser.step(loss, suspects)
         self._move_references()
         behaviour_kl = torch.where(mu > 0, mu * (mu.clamp_min(1e-30).log() - log_pi), 0.0).sum(-1)
         return {
@@ -288,16 +290,17 @@ def neurd_loss(logits: Tensor, q: Tensor, pi: Tensor, legal: Tensor, *, advantag
 
 
 def whole_matches(episodes: Episodes, rows: int) -> list[Episodes]:
-    """`episodes` in parts of about `rows` rows, both seats of a match in the same part."""
-    if episodes.rows <= rows:
+    """`episodes` in parts of about `rows` rows, both seats of a match in the same part; as many for all processes."""
+    parts = int(parallel.most(max(1, round(episodes.rows / rows))))
+    if parts == 1:
         return [episodes]
     order = np.argsort(episodes.headers.serial, kind="stable")
     ahead = np.cumsum(episodes.headers.lengths[order]) - episodes.headers.lengths[order]
     match = episodes.headers.serial[order]
     first: NDArray[np.intp] = np.searchsorted(match, match)  # each episode's match begins here
-    parts = max(1, round(episodes.rows / rows))
-    part = ahead[first] * parts // episodes.rows
-    return [episodes.take(order[part == number]) for number in np.unique(part)]
+    _, part = np.unique(ahead[first] * parts // episodes.rows, return_inverse=True)
+    last = int(parallel.fewest(part[-1]))
+    return [episodes.take(order[np.minimum(part, last) == number]) for number in range(last + 1)]
 
 
 def _at(output: Output, rows: Tensor) -> Output:

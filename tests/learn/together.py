@@ -1,0 +1,138 @@
+"""What each of several processes does in the tests of learning together; started by torchrun, or called alone.
+
+    torchrun --nproc-per-node 2 -m tests.learn.together CASE FOLDER
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+from sparring.core import RunError
+from sparring.learn import parallel
+from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings, searched_rows
+from sparring.learn.imitation import Imitation, ImitationSettings
+from sparring.learn.learner import NotFinite
+from sparring.learn.magnet import Magnet, MagnetSettings
+from sparring.learn.ppo import Ppo, PpoSettings
+from sparring.learn.rnad import Rnad, RnadSettings
+from sparring.policy import ActorCritic
+from tests import poker
+
+KINDS = ("ppo", "magnet", "rnad", "alphazero", "imitation")
+STEPS = 20
+
+
+def learner_of(kind, network):
+    one = {"minibatch_size": 1 << 20, "learning_rate": 3e-3}
+    if kind == "ppo":
+        return Ppo(network, PpoSettings(epochs=2, **one), device=poker.CPU, seed=parallel.rank())
+    if kind == "magnet":
+        settings = MagnetSettings(period=3, ppo=PpoSettings(epochs=2, **one))
+        return Magnet(network, settings, device=poker.CPU, seed=parallel.rank())
+    if kind == "rnad":
+        return Rnad(network, RnadSettings(iterations=((5, 10),), **one), device=poker.CPU)
+    if kind == "imitation":
+        return Imitation(network, ImitationSettings(**one), device=poker.CPU, seed=parallel.rank())
+    return AlphaZero(network, AlphaZeroSettings(**one), device=poker.CPU, seed=parallel.rank(), symmetry=None)
+
+
+def own_part(episodes):
+    """This process's matches: of three, rank 0 gets two and rank 1 the third, so that parts are not equal."""
+    if parallel.size() == 1:
+        return episodes
+    of_rank = (episodes.headers.serial % 3 == 2).astype(int)
+    return episodes.take(np.flatnonzero(of_rank == parallel.rank()))
+
+
+def own_rows(rows):
+    half = len(rows) // parallel.size()
+    return rows.take(slice(parallel.rank() * half, (parallel.rank() + 1) * half))
+
+
+def advance(learner, episodes, number):
+    """One update, and its loss over the rows of all processes."""
+    if isinstance(learner, AlphaZero):
+        draw = np.random.default_rng(number).integers(0, episodes.rows, 64)
+        figures = learner._step(own_rows(searched_rows(episodes, 0.25).take(draw)), episodes.spec)
+        return parallel.average(figures["policy_loss"] + figures["value_loss"])
+    part = own_part(episodes)
+    figures = learner.update(part, progress=number / STEPS)
+    return parallel.average((figures["policy_loss"] + figures["value_loss"]) * parallel.share(torch.tensor(part.rows)))
+
+
+def curve(kind, *, first=0, last=STEPS, state=None):
+    """Losses of the updates from `first` to `last`, and the learner; every process starts from other weights."""
+    learner = learner_of(kind, poker.policy(seed=parallel.rank()))
+    if state is not None:
+        learner.load(load_file(state / f"{kind}.safetensors"), json.loads((state / f"{kind}.json").read_text()))
+    episodes = poker.collect(300)
+    return [advance(learner, episodes, number) for number in range(first, last)], learner
+
+
+def save(folder, kind, losses, learner):
+    tensors, values = learner.state()
+    if parallel.rank() == 0:
+        save_file({name: tensor.contiguous().clone() for name, tensor in tensors.items()}, folder / f"{kind}.safetensors")
+        (folder / f"{kind}.json").write_text(json.dumps(values))
+        (folder / f"{kind}.losses").write_text(json.dumps(losses))
+
+
+class Normalising(ActorCritic):
+    """Keeps the mean of what it has seen."""
+
+    def absorb(self, observation):
+        rows = observation["state"]
+        self.seen = torch.cat([self.seen, rows]) if hasattr(self, "seen") else rows
+
+
+def run(case, folder):
+    episodes = poker.collect(300)
+    if case in ("equal", "first_half"):
+        for kind in KINDS:
+            save(folder, kind, *curve(kind, last=STEPS if case == "equal" else STEPS // 2))
+    elif case == "second_half":
+        for kind in KINDS:
+            save(folder, kind, *curve(kind, first=STEPS // 2, state=folder))
+    elif case == "nan":
+        for kind in KINDS:
+            network = poker.policy()
+            before = [weight.clone() for weight in network.parameters()]
+            part = own_part(episodes)
+            if parallel.rank() == 1:
+                part.steps.observation["state"][7, 0] = np.nan
+            try:
+                learner_of(kind, network).update(part, progress=0)
+            except NotFinite as error:
+                text = str(error)
+            same = all(torch.equal(*pair) for pair in zip(before, network.parameters(), strict=True))
+            (folder / f"{kind}.{parallel.rank()}").write_text(json.dumps([text, same]))
+    elif case == "early_stop":
+        settings = PpoSettings(epochs=50, learning_rate=1e-2, target_kl=0.01, minibatch_size=64)
+        learner = Ppo(poker.policy(), settings, device=poker.CPU, seed=parallel.rank())
+        epochs = [learner.update(own_part(episodes), progress=0)["epochs"] for _ in range(3)]
+        (folder / f"epochs.{parallel.rank()}").write_text(json.dumps(epochs))
+    elif case == "normalise":
+        plain = poker.policy()
+        learner = learner_of("ppo", Normalising(plain.encoder, plain.core, plain.head))
+        learner.update(own_part(episodes), progress=0)
+        save_file({"seen": learner.policy.seen.contiguous()}, folder / f"seen.{parallel.rank()}")
+    elif case == "hang":
+        if parallel.rank() == 1:
+            import time
+
+            time.sleep(60)
+        try:
+            parallel.average(1.0)
+        except RunError as error:
+            (folder / f"hang.{parallel.rank()}").write_text(str(error))
+            raise
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    with parallel.joined(timeout_minutes=0.05 if sys.argv[1] == "hang" else 2):
+        run(sys.argv[1], Path(sys.argv[2]))
