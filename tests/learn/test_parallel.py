@@ -14,78 +14,82 @@ from tests import poker
 from tests.learn import together
 
 
-def torchrun(case, folder, *, processes=2):
+def torchrun(cases, folder, *, processes=2):
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        [*command, "-m", "tests.learn.together", case, str(folder)],
+        [*command, "-m", "tests.learn.together", cases, str(folder)],
         capture_output=True,
         text=True,
-        env=environment,
-        timeout=240,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        timeout=280,
     )
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """What one process comes to in 20 updates, of every learner."""
+    """What one process comes to, of every learner: in 20 updates, and in the first half of them."""
     folder = tmp_path_factory.mktemp("alone")
-    together.run("equal", folder)
+    for case in ("equal", "first_half"):
+        (folder / case).mkdir()
+        together.run(case, folder / case)
     return folder
 
 
-def same(kind, alone, folder):
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """What two processes come to."""
+    folder = tmp_path_factory.mktemp("two")
+    done = torchrun("equal,first_half,nan,early_stop,normalise", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def assert_same(kind, alone, folder):
     expected, found = (load_file(where / f"{kind}.safetensors") for where in (alone, folder))
     for name, tensor in expected.items():
         if name.startswith(("policy/", "ppo/policy/", "target/", "previous/", "references/")):
             torch.testing.assert_close(found[name], tensor, rtol=1e-4, atol=1e-5)
 
 
-def test_two_processes_equal_one_with_the_same_global_batch(alone, tmp_path):
-    done = torchrun("equal", tmp_path)
+@pytest.mark.parametrize("kind", together.KINDS)
+def test_two_processes_equal_one_with_the_same_global_batch(alone, two, kind):
+    assert_same(kind, alone / "equal", two / "equal")
+    moved = load_file(two / "equal" / f"{kind}.safetensors")
+    weights = {name.split("policy/", 1)[1]: value for name, value in moved.items() if "policy/" in name}
+    fresh = poker.policy().state_dict()
+    assert max(float((weights[name] - value).abs().max()) for name, value in fresh.items()) > 0.01
+
+
+def test_a_run_goes_on_with_the_same_curve_on_another_number_of_processes(alone, two):
+    """From two processes to one, and from one to two."""
+    (two / "second_half").mkdir()
+    together.run("second_half", two / "second_half")
+    done = torchrun("second_half", alone)
     assert done.returncode == 0, done.stderr
-    for kind in together.KINDS:
-        same(kind, alone, tmp_path)
-        fresh = poker.policy()
-        moved = load_file(tmp_path / f"{kind}.safetensors")
-        weights = {name.split("policy/", 1)[1]: value for name, value in moved.items() if "policy/" in name}
-        assert max(float((weights[name] - value).abs().max()) for name, value in fresh.state_dict().items()) > 0.01
+    for folder in (two, alone):
+        for kind in together.KINDS:
+            assert_same(kind, alone / "equal", folder / "second_half")
+            losses = json.loads((folder / "second_half" / f"{kind}.losses").read_text())
+            expected = json.loads((alone / "equal" / f"{kind}.losses").read_text())
+            np.testing.assert_allclose(losses, expected[together.STEPS // 2 :], rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("first", [2, 1])
-def test_a_run_goes_on_with_the_same_curve_on_another_number_of_processes(alone, tmp_path, first):
-    for case, processes in (("first_half", first), ("second_half", 3 - first)):
-        done = torchrun(case, tmp_path, processes=processes)
-        assert done.returncode == 0, done.stderr
-    for kind in together.KINDS:
-        same(kind, alone, tmp_path)
-        losses = json.loads((tmp_path / f"{kind}.losses").read_text())
-        expected = json.loads((alone / f"{kind}.losses").read_text())
-        np.testing.assert_allclose(losses, expected[together.STEPS // 2 :], rtol=1e-3, atol=1e-5)
+@pytest.mark.parametrize("kind", together.KINDS)
+def test_a_nan_of_one_process_stops_all_and_is_named(two, kind):
+    for rank in range(2):
+        text, unchanged = json.loads((two / "nan" / f"{kind}.{rank}").read_text())
+        assert "observation/state of rank 1 is not finite" in text
+        assert unchanged
 
 
-def test_a_nan_of_one_process_stops_all_and_is_named(tmp_path):
-    done = torchrun("nan", tmp_path)
-    assert done.returncode == 0, done.stderr
-    for kind in together.KINDS:
-        for rank in range(2):
-            text, unchanged = json.loads((tmp_path / f"{kind}.{rank}").read_text())
-            assert "observation/state of rank 1 is not finite" in text
-            assert unchanged
-
-
-def test_an_update_ends_early_for_all_or_none(tmp_path):
-    done = torchrun("early_stop", tmp_path)
-    assert done.returncode == 0, done.stderr
-    mine, theirs = (json.loads((tmp_path / f"epochs.{rank}").read_text()) for rank in range(2))
+def test_an_update_ends_early_for_all_or_none(two):
+    mine, theirs = (json.loads((two / "early_stop" / f"epochs.{rank}").read_text()) for rank in range(2))
     assert mine == theirs
     assert max(mine) < 50
 
 
-def test_a_normaliser_takes_in_the_rows_of_all_processes(tmp_path):
-    done = torchrun("normalise", tmp_path)
-    assert done.returncode == 0, done.stderr
-    mine, theirs = (load_file(tmp_path / f"seen.{rank}")["seen"] for rank in range(2))
+def test_a_normaliser_takes_in_the_rows_of_all_processes(two):
+    mine, theirs = (load_file(two / "normalise" / f"seen.{rank}")["seen"] for rank in range(2))
     assert torch.equal(mine, theirs)
     rows = poker.collect(300).steps.observation["state"]
     np.testing.assert_allclose(mine.double().mean(0), rows.mean(0, dtype=np.float64), atol=1e-6)
@@ -95,4 +99,4 @@ def test_a_normaliser_takes_in_the_rows_of_all_processes(tmp_path):
 def test_a_process_that_hangs_is_named(tmp_path):
     done = torchrun("hang", tmp_path)
     assert done.returncode != 0
-    assert (tmp_path / "hang.0").read_text().startswith("rank 1 of 2 does not answer: it hangs or has ended")
+    assert (tmp_path / "hang" / "hang.0").read_text().startswith("rank 1 of 2 does not answer: it hangs or has ended")

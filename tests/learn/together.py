@@ -1,6 +1,6 @@
 """What each of several processes does in the tests of learning together; started by torchrun, or called alone.
 
-    torchrun --nproc-per-node 2 -m tests.learn.together CASE FOLDER
+torchrun --nproc-per-node 2 -m tests.learn.together CASE FOLDER
 """
 
 import json
@@ -76,7 +76,8 @@ def curve(kind, *, first=0, last=STEPS, state=None):
 def save(folder, kind, losses, learner):
     tensors, values = learner.state()
     if parallel.rank() == 0:
-        save_file({name: tensor.contiguous().clone() for name, tensor in tensors.items()}, folder / f"{kind}.safetensors")
+        copies = {name: tensor.contiguous().clone() for name, tensor in tensors.items()}
+        save_file(copies, folder / f"{kind}.safetensors")
         (folder / f"{kind}.json").write_text(json.dumps(values))
         (folder / f"{kind}.losses").write_text(json.dumps(losses))
 
@@ -96,7 +97,7 @@ def run(case, folder):
             save(folder, kind, *curve(kind, last=STEPS if case == "equal" else STEPS // 2))
     elif case == "second_half":
         for kind in KINDS:
-            save(folder, kind, *curve(kind, first=STEPS // 2, state=folder))
+            save(folder, kind, *curve(kind, first=STEPS // 2, state=folder.parent / "first_half"))
     elif case == "nan":
         for kind in KINDS:
             network = poker.policy()
@@ -134,5 +135,7 @@ def run(case, folder):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    with parallel.joined(timeout_minutes=0.05 if sys.argv[1] == "hang" else 2):
-        run(sys.argv[1], Path(sys.argv[2]))
+    with parallel.joined(timeout_minutes=0.05 if sys.argv[1] == "hang" else 4):
+        for case in sys.argv[1].split(","):
+            (Path(sys.argv[2]) / case).mkdir(exist_ok=True)
+            run(case, Path(sys.argv[2]) / case)

@@ -112,7 +112,7 @@ class Train(Scenario):
         if any(name.startswith("os.rename") and name.endswith(f"{run}/best") for name in operations):
             problems += _raised(load_checkpoint, folder / "run" / "best")
         resumable = any(name.startswith("os.rename") and f"{run}/resume/0" in name.split()[-1] for name in operations)
-        if resumable and RunFolder(folder / "run")._read_resume() is None:
+        if resumable and RunFolder(folder / "run")._newest_resume(print) is None:
             problems.append("no resume state: it would start at zero")
         return problems
 

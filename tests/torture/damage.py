@@ -126,7 +126,7 @@ class StoredResume(Folder):
         super().__init__(place / "run" / "resume" / "00000003")
 
     def _read(self):
-        return vars(self._run._read_resume())
+        return vars(self._run.read_resume(3))
 
 
 def _equal(one, other):

@@ -22,20 +22,37 @@ def train(
     run: Annotated[Path | None, typer.Option(help="Run folder; resumed if it exists.  [default: runs/PRESET]")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes that play; 0: all in one, deterministic.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
+    checkpoint_minutes: Annotated[
+        float | None, typer.Option(help="Save after so many minutes in any case, while training goes on.")
+    ] = None,
+    time_limit_hours: Annotated[
+        float | None, typer.Option(help="Stop, saved, before so many hours have passed.")
+    ] = None,
     profile: Profile = None,
 ) -> None:
-    """Train an agent by self-play; Ctrl-C saves, the same command goes on from there."""
+    """Train an agent by self-play; Ctrl-C saves, the same command goes on from there.
+
+    Under torchrun all its processes train one agent together; see docs/cluster.md.
+    """
     from sparring.bench.profiling import profiled
     from sparring.report.tables import score_table
     from sparring.training.config import load_config
     from sparring.training.loop import train as run_training
     from sparring.training.run import RunFolder
 
-    extra = [f"{key}={value}" for key, value in (("workers", workers), ("seed", seed)) if value is not None]
+    options = {
+        "workers": workers,
+        "seed": seed,
+        "checkpoint.minutes": checkpoint_minutes,
+        "job.time_limit_hours": time_limit_hours,
+    }
+    extra = [f"{key}={value}" for key, value in options.items() if value is not None]
     config, game = load_config(preset, [*(overrides or []), *extra])
     folder = run or Path("runs") / Path(preset).stem
     with profiled(profile, say):
         outcome = run_training(config, game, RunFolder(folder), say=say)
+    if not outcome.leads:
+        return
     if not outcome.finished:
         say(f"stopped after {outcome.decisions:,} decisions; the same command continues")
         return

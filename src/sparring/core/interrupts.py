@@ -1,8 +1,11 @@
-"""Ctrl-C, SIGTERM and SIGHUP as a polite request: finish the update, save, leave. A second one leaves at once."""
+"""Ctrl-C, SIGTERM and SIGHUP as a polite request: finish the update, save, leave. A second one leaves at once.
+
+The handler only takes a note: nothing is saved inside it.
+"""
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing import parent_process
 from threading import Thread
@@ -13,16 +16,23 @@ class Interrupts:
     """While entered, notes the first signal and lets the second through as `KeyboardInterrupt`.
 
     A terminal that closes may send SIGHUP more than once, so it never counts as the second. Under nohup it is ignored.
-    `on_first` is called at the first one, to say that it was heard.
+    `on_first` is called at the first one, to say that it was heard. Signals in `also` ask too, and never count as the
+    second. With `patient` only Ctrl-C does: a scheduler and a launcher may each send SIGTERM.
     """
 
-    def __init__(self, on_first: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, on_first: Callable[[], None] = lambda: None, *, also: Sequence[int] = (), patient: bool = False
+    ) -> None:
         self.asked = False
+        self.name = ""
+        """Of the first signal."""
+        self._also = tuple(also)
+        self._second = {signal.SIGINT} if patient else {signal.SIGINT, signal.SIGTERM}
         self._on_first = on_first
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "Interrupts":
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *self._also):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._note)
         return self
@@ -33,10 +43,10 @@ class Interrupts:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
-            if number == signal.SIGHUP:
+            if number not in self._second:
                 return
             raise KeyboardInterrupt
-        self.asked = True
+        self.asked, self.name = True, signal.Signals(number).name
         with suppress(RuntimeError):  # a print that this signal interrupted cannot be entered again
             self._on_first()
 

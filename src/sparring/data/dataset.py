@@ -122,6 +122,10 @@ class Dataset:
         start = 0 if position is None else self._at(position)
         return self._load(divmod(number, len(self)) for number in count(start))
 
+    def position(self, epoch: int, part: float) -> dict[str, Any]:
+        """The position in epoch number `epoch` when `part` in [0, 1) of its batches have been served."""
+        return {"epoch": epoch, "batch": int(part * len(self)), "of": self._identity}
+
     def _at(self, position: Mapping[str, Any]) -> int:
         try:
             epoch, batch, identity = int(position["epoch"]), int(position["batch"]), position["of"]

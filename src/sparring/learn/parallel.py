@@ -9,17 +9,19 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.rendezvous import rendezvous
 
 from sparring.core import RunError
 
 _ANSWER_SECONDS = 10.0
 """When a process is missed, the others have this long to say that they are there."""
 
-_store: dist.Store | None = None
+_store: Any = None  # torch does not export the type of stores
 
 
 @contextmanager
@@ -36,8 +38,8 @@ def joined(timeout_minutes: float) -> Iterator[None]:
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         backend = "cpu:gloo,cuda:nccl"
-    store, own, count = next(dist.rendezvous("env://"))
-    _store = dist.PrefixStore("sparring", store)
+    store, own, count = next(rendezvous("env://"))
+    _store = store
     wait = timedelta(minutes=timeout_minutes)
     dist.init_process_group(backend, store=store, rank=own, world_size=count, timeout=wait)
     try:
@@ -80,6 +82,11 @@ def fewest(amount: float) -> float:
 def anyone(flag: bool) -> bool:
     """Whether it is so for any process."""
     return most(float(flag)) > 0
+
+
+def decided(flag: bool) -> bool:
+    """What rank 0 decided: its clock is the one that counts."""
+    return total(float(flag and rank() == 0)) > 0
 
 
 def share(rows: Tensor) -> float:
@@ -161,14 +168,14 @@ def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
     with _company():
         dist.all_reduce(flat)
     flat /= size()
-    for weight, mean in zip(learned, flat.split([weight.numel() for weight in learned]), strict=True):
+    for weight, mean in zip(learned, torch.split(flat, [weight.numel() for weight in learned]), strict=True):
         weight.grad = mean.view_as(weight)
 
 
 def tell(key: str, text: str) -> None:
     """Leaves a note for the other processes."""
     if _store is not None:
-        _store.set(key, text)
+        _store.set(f"sparring/{key}", text)
 
 
 def wait_for(keys: list[str], *, seconds: float) -> bool:
@@ -176,7 +183,7 @@ def wait_for(keys: list[str], *, seconds: float) -> bool:
     if _store is None:
         return True
     try:
-        _store.wait(keys, timedelta(seconds=seconds))
+        _store.wait([f"sparring/{key}" for key in keys], timedelta(seconds=seconds))
     except RuntimeError:
         return False
     return True
@@ -213,10 +220,10 @@ def _missing() -> list[int]:
     if _store is None:
         return []
     try:
-        _store.set(f"alive/{rank()}", "1")
+        _store.set(f"sparring/alive/{rank()}", "1")
         end = time.monotonic() + _ANSWER_SECONDS
         while True:
-            missing = [number for number in range(size()) if not _store.check([f"alive/{number}"])]
+            missing = [number for number in range(size()) if not _store.check([f"sparring/alive/{number}"])]
             if not missing or time.monotonic() > end:
                 return missing
             time.sleep(0.1)

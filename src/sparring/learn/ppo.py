@@ -99,7 +99,8 @@ class Ppo:
             ]
             done += epoch
             epochs += 1
-            if parallel.average(float(np.mean([metrics["approx_kl"] for metrics in epoch]))) > settings.target_kl:
+            own_kl = float(np.mean([metrics["approx_kl"] for metrics in epoch]))
+            if parallel.average(own_kl * parallel.share(torch.tensor(episodes.rows))) > settings.target_kl:
                 break
         self._optimiser.absorb(episodes)
         return mean_metrics(done) | {
@@ -174,10 +175,11 @@ class Ppo:
 
 def normalised(advantage: NDArray[np.float32]) -> NDArray[np.float32]:
     """`advantage: float32[r]` with mean 0 and deviation 1 over the rows of all processes."""
-    if parallel.size() == 1:
-        return (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-    mean, deviation = parallel.mean_and_deviation(torch.from_numpy(advantage))
-    return ((advantage - mean) / (deviation + 1e-8)).astype(np.float32)
+    mean, deviation = float(advantage.mean()), float(advantage.std())
+    if parallel.size() > 1:
+        mean, deviation = parallel.mean_and_deviation(torch.from_numpy(advantage))
+    scaled: NDArray[np.float32] = (advantage - np.float32(mean)) / np.float32(deviation + 1e-8)
+    return scaled
 
 
 def ppo_losses(

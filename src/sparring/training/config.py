@@ -37,6 +37,31 @@ class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """Updates between checkpoints."""
     keep: Count = 3
     """How many of the newest to keep."""
+    minutes: Annotated[float, Meta(ge=0)] = 0.0
+    """Minutes after which there is one in any case; 0: only by updates."""
+
+
+Scaling = Literal["sqrt", "linear", "off"]
+
+
+class ParallelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Training in N processes that torchrun started; without it nothing here matters."""
+
+    scaling: Scaling = "sqrt"
+    """`sqrt`, `linear`: each process has the batches and matches of the preset, so that those of the run are N times as
+    large, and the learning rate is multiplied by the root of N, or by N. `off`: each has an Nth of them, so that the
+    run learns as one process would, sooner."""
+    timeout_minutes: Annotated[float, Meta(gt=0)] = 30.0
+    """The run ends when some process lets the others wait longer, be it for a rating."""
+
+
+class JobSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a run behaves as a job of a cluster."""
+
+    time_limit_hours: Annotated[float, Meta(ge=0)] = 0.0
+    """Stop, saved, before so many hours have passed; 0: no limit."""
+    signal: Literal["USR1", "USR2"] = "USR2"
+    """The signal, besides SIGTERM, that asks to save and stop; NCCL uses USR1 for itself."""
 
 
 class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,6 +128,8 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """CPU threads for torch; 0 takes as many as cores are free."""
     checkpoint: CheckpointSettings = CheckpointSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    parallel: ParallelSettings = ParallelSettings()
+    job: JobSettings = JobSettings()
     report: tuple[ReportName, ...] = ("tensorboard",)
     """Where metrics go besides metrics.jsonl; wandb sends them to Weights & Biases."""
 
@@ -110,6 +137,7 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 FREE_TO_CHANGE = {
     "data", "decisions", "workers", "inference_batch_size", "inference_timeout_ms", "overlap", "max_policy_lag",
     "device", "actor_dtype", "backend", "compile", "threads", "checkpoint", "evaluation", "report", "key",
+    "parallel", "job",
 }  # fmt: skip
 """Keys that may differ when a run is resumed."""
 

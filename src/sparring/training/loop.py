@@ -4,23 +4,27 @@
 joined.
 """
 
+import signal
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 from sparring.core import Game, Interrupts, Score
 from sparring.inference.threads import set_threads
 from sparring.league import Entrant
+from sparring.learn import parallel
 from sparring.policy.checkpoint import Checkpoint
 from sparring.report.metrics import Metrics, check_report
 from sparring.report.panel import TrainingPanel
 from sparring.report.progress import compiling_announced
 from sparring.training.config import TrainConfig, flat_settings
+from sparring.training.deadline import Deadline
 from sparring.training.opponents import find_opponents
+from sparring.training.ranks import as_one, own_config
 from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
-from sparring.training.state import Saver, restore
+from sparring.training.state import Saver, read_own, restore
 from sparring.training.study import Study
 from sparring.training.trainee import Trainee
 
@@ -49,6 +53,8 @@ class Outcome:
     """False when it was asked to stop before the end; the same call continues it."""
     scores: Mapping[str, Score]
     """Of the last policy, by opponent; empty unless finished."""
+    leads: bool = True
+    """False for those of several processes that leave rating and writing to rank 0."""
 
 
 def _trainee(config: TrainConfig, game: Game, opponents: Mapping[str, Entrant], say: Callable[[str], None]) -> Trainee:
@@ -66,56 +72,94 @@ def train(
 ) -> Outcome:
     """Trains until `config.decisions`, resuming whatever `folder` holds, and rates the result.
 
-    `on_update` is called after each update. What it raises ends the run, which is saved first.
+    `on_update` is called after each update. What it raises ends the run, which is saved first. Of several processes
+    that torchrun started all play and learn, and rank 0 alone rates, writes and speaks.
     """
+    with parallel.joined(config.parallel.timeout_minutes), closing(folder):
+        lead = parallel.rank() == 0
+        try:
+            return _train(config, game, folder, on_update=on_update if lead else None, say=say if lead else _silent)
+        except BaseException as error:
+            folder.note_ending("failed", f"{type(error).__name__}: {error}".splitlines()[0])
+            raise
+
+
+def _train(
+    config: TrainConfig,
+    game: Game,
+    folder: RunFolder,
+    *,
+    on_update: Callable[[Update], None] | None,
+    say: Callable[[str], None],
+) -> Outcome:
     check_report(config.report)
+    lead, given, config = parallel.rank() == 0, config, own_config(config)
     opponents = find_opponents(config, game, folder.opponents, say)
     set_threads(config.threads, say)
     with (
         compiling_announced(say),
         closing(_trainee(config, game, opponents, say)) as trainee,
-        closing(folder),
         closing(Ratings(trainee.rater, folder, trainee.stages)) as ratings,
+        ExitStack() as desk,
     ):
         trainee.start()  # before the folder is made: settings may still prove unusable
-        resumed = folder.open(config)
-        folder.keep_opponents(opponents.values())
-        if resumed is not None:
-            restore(resumed, trainee, ratings, run=folder.path)
+        resumed = folder.open(given, say) if lead else None
+        saved = int(parallel.most(-1 if resumed is None else resumed.update))
+        if saved >= 0:
+            state = read_own(folder, resumed or folder.read_resume(saved), say)
+            restore(state, trainee, ratings, run=folder.path)
             say(f"resuming {folder.path} at update {trainee.update}, {trainee.decisions:,} decisions")
-        with (
-            Metrics(
-                folder.path,
-                resumed_at=trainee.update,
-                settings=flat_settings(config, game),
-                report=config.report,
-                say=say,
-            ) as metrics,
-            TrainingPanel(total=config.decisions, done=trainee.decisions, update=trainee.update) as panel,
-        ):
-            with (
-                Interrupts(lambda: say("stopping after this update; again to stop now")) as interrupts,
-                Saver(trainee, ratings, folder, config.checkpoint) as saver,
-            ):
-                while trainee.decisions < config.decisions and not interrupts.asked:
-                    with saver.update():
-                        figures = trainee.advance()  # collect, learn, publish
-                        checkpoint = trainee.checkpoint()
-                        rating = ratings.after_update(checkpoint, trainee.standing, watch=panel.doing)
-                        figures |= rating.metrics() if rating is not None else {}
-                        trainee.adapt(figures)
+        metrics, panel = None, None
+        if lead:
+            folder.keep_opponents(opponents.values())
+            settings = flat_settings(given, game)
+            metrics = desk.enter_context(
+                Metrics(folder.path, resumed_at=trainee.update, settings=settings, report=config.report, say=say)
+            )
+            panel = desk.enter_context(
+                TrainingPanel(total=config.decisions, done=trainee.decisions, update=trainee.update)
+            )
+        watch = panel.doing if panel is not None else _silent
+        deadline, stopped = Deadline(config.job.time_limit_hours), ""
+        interrupts = Interrupts(
+            lambda: say("stopping after this update; again to stop now"),
+            also=[signal.Signals[f"SIG{config.job.signal}"]],
+            patient=parallel.size() > 1,
+        )
+        with interrupts, Saver(trainee, ratings, folder, config.checkpoint) as saver:
+            while trainee.decisions < config.decisions and not stopped:
+                with saver.update():
+                    figures = trainee.advance()  # collect, learn, publish
+                    checkpoint = trainee.checkpoint()
+                    rating = ratings.after_update(checkpoint, trainee.standing, watch=watch) if lead else None
+                    figures |= rating.metrics() if rating is not None else {}
+                    figures = as_one(figures)
+                    trainee.adapt(figures)
+                    if metrics is not None:
                         metrics.write(trainee.update, trainee.decisions, figures)
+                if panel is not None:
                     panel.update(trainee.update, trainee.decisions, figures)
                     if rating is not None:
                         panel.rated(rating.checkpoint.version, rating.scores, rating.nash_conv)
-                    if on_update is not None:
-                        on_update(Update(trainee.update, trainee.decisions, figures, checkpoint))
-                    if trainee.update % config.checkpoint.every == 0:
-                        saver.save()
-            finished = trainee.decisions >= config.decisions
-            if finished:
-                for rating in ratings.finish(trainee.checkpoint(), trainee.standing, watch=panel.doing):
+                if on_update is not None:
+                    on_update(Update(trainee.update, trainee.decisions, figures, checkpoint))
+                deadline.update_ended()
+                if parallel.anyone(interrupts.asked):
+                    stopped = interrupts.name or "a signal to another process"
+                elif parallel.decided(deadline.reached):
+                    stopped = "time limit"
+                elif parallel.decided(saver.due):
+                    saver.save()
+        finished = trainee.decisions >= config.decisions
+        if finished and lead:
+            for rating in ratings.finish(trainee.checkpoint(), trainee.standing, watch=watch):
+                if metrics is not None and panel is not None:
                     metrics.write(trainee.update, trainee.decisions, rating.metrics())
                     panel.rated(rating.checkpoint.version, rating.scores, rating.nash_conv)
+        folder.note_ending("finished" if finished else "stopped", stopped or "all decisions", update=trainee.update)
     scores = ratings.latest.scores if finished and ratings.latest is not None else {}
-    return Outcome(trainee.update, trainee.decisions, finished, scores)
+    return Outcome(trainee.update, trainee.decisions, finished, scores, leads=lead)
+
+
+def _silent(text: str) -> None:
+    """What the processes other than rank 0 have to say."""

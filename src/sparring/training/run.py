@@ -9,24 +9,28 @@ checkpoints/N/     the policy after update N, the newest few
 best/              the policy with the best evaluation so far
 opponents/NAME/    checkpoints of opponents, as they were when the run first met them
 matches/           matches worth seeing, where the game can show them
-resume/N/          what a continuation needs: learner, random states, matches in play
+resume/N/          what a continuation needs: learner, random states, matches in play; the newest two
+resume/rank-R/N/   the same of the other processes of a run, without what is equal in all
+ending.json        how the last process that trained here ended, unless it was killed
 """
 
+import hashlib
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import torch
 import yaml
 from torch import Tensor
 
-from sparring.core import Array, InputError
+from sparring.core import Array, InputError, RunError
 from sparring.core.checksums import read_checked, with_checksums
 from sparring.core.files import (
     cannot_write,
@@ -43,6 +47,7 @@ from sparring.league import Entrant
 from sparring.policy.checkpoint import Checkpoint, parse_tensors, save_checkpoint, tensor_bytes
 from sparring.training.config import STORED, TrainConfig, differences
 
+_ENDING = "ending.json"
 _STATE, _LEARNER, _PLAYING = "state.json", "learner.safetensors", "playing.safetensors"
 
 
@@ -62,9 +67,13 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: int | None = None
+        self._content = ""
 
-    def open(self, config: TrainConfig) -> ResumeState | None:
-        """Creates the folder, or finds where its run stands; raises `InputError` if `config` is another run's."""
+    def open(self, config: TrainConfig, say: Callable[[str], None] = print) -> ResumeState | None:
+        """Creates the folder, or finds where its run stands; raises `InputError` if `config` is another run's.
+
+        `say` is told of damaged states, in whose place an older one is taken.
+        """
         self._lock = lock_folder(
             self.path, busy=f"{self.path}: another process is training there; wait, or choose another with --run"
         )
@@ -80,11 +89,14 @@ class RunFolder:
         try:
             for part in (".", "checkpoints", "resume", "matches", "opponents"):
                 sweep(self.path / part)
+            for other in self.path.glob("resume/rank-*"):
+                sweep(other)
+            (self.path / _ENDING).unlink(missing_ok=True)
         except OSError as error:
             raise cannot_write(self.path, error) from error
         write_file(stored, yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode())
         write_file(self.path / "environment.json", json.dumps(_environment(), indent=2).encode())
-        return self._read_resume()
+        return self._newest_resume(say)
 
     @property
     def opponents(self) -> Path:
@@ -114,23 +126,30 @@ class RunFolder:
         """Replaces the best checkpoint."""
         save_checkpoint(self.path / "best", checkpoint)
 
-    def save_resume(self, state: ResumeState) -> None:
-        """Writes where the run stands, then drops what it replaces."""
-        folder = self.path / "resume" / f"{state.update:08d}"
+    def save_resume(self, state: ResumeState, *, rank: int = 0) -> None:
+        """Writes where the run stands, then, when that is safe on disk, drops all but the one before it.
+
+        Raises `RunError` if the learner is the one that was saved before: then training, or saving, stands still.
+        """
+        folder = self._resume(rank) / f"{state.update:08d}"
         arrays = {name: torch.from_numpy(array.copy()) for name, array in state.playing.items()}
+        learner = tensor_bytes(state.learner)
+        content = hashlib.sha256(learner).hexdigest()
+        if rank == 0 and state.learner and content == self._content:
+            raise RunError(f"{folder}: not saved: the learner is the same as in the checkpoint before")
         write_folder(
             folder,
             with_checksums(
                 {
-                    _STATE: json.dumps({"update": state.update, "values": state.values}).encode(),
-                    _LEARNER: tensor_bytes(state.learner),
+                    _STATE: json.dumps({"update": state.update, "values": state.values, "content": content}).encode(),
+                    _LEARNER: learner,
                     _PLAYING: tensor_bytes(arrays),
                 }
             ),
         )
-        for old in _numbered(self.path / "resume"):
-            if old != folder:
-                remove_folder(old)
+        self._content = content
+        for old in [path for path in _numbered(folder.parent) if path != folder][:-1]:
+            remove_folder(old)
 
     def save_bad_batch(self, batch: Mapping[str, Tensor]) -> Path:
         """Keeps the batch that stopped a run, for a post-mortem."""
@@ -138,16 +157,41 @@ class RunFolder:
         write_file(path, tensor_bytes(batch))
         return path
 
-    def _read_resume(self) -> ResumeState | None:
-        folders = _numbered(self.path / "resume")
-        if not folders:
-            return None
-        folder = folders[-1]
+    def note_ending(
+        self, how: Literal["finished", "stopped", "failed"], reason: str, *, update: int | None = None
+    ) -> None:
+        """Says how training here ended; only for whoever holds the folder."""
+        if self._lock is not None:
+            ending = {"how": how, "reason": reason, "update": update, "time": round(time.time(), 3)}
+            write_file(self.path / _ENDING, json.dumps(ending).encode())
+
+    def _resume(self, rank: int) -> Path:
+        return self.path / "resume" / (f"rank-{rank}" if rank else ".")
+
+    def _newest_resume(self, say: Callable[[str], None]) -> ResumeState | None:
+        """The newest state that is whole; raises `InputError` if there are states, but none is."""
+        damage: InputError | None = None
+        for folder in reversed(_numbered(self.path / "resume")):
+            try:
+                state = self.read_resume(int(folder.name))
+            except InputError as error:
+                say(f"{error}; going back to the one before")
+                damage = damage or error
+            else:
+                return state
+        if damage is not None:
+            raise damage
+        return None
+
+    def read_resume(self, update: int, *, rank: int = 0) -> ResumeState:
+        """Where a process of the run stood after `update`; raises `InputError` if that is damaged or not there."""
+        folder = self._resume(rank) / f"{update:08d}"
         where = f"{folder}: cannot resume from here"
         files = read_checked(folder, [_STATE, _LEARNER, _PLAYING])
         playing = parse_tensors(files[_PLAYING], where=where)
         try:
             data = json.loads(files[_STATE])
+            self._content = str(data.get("content", ""))
             return ResumeState(
                 update=int(data["update"]),
                 values=dict(data["values"]),

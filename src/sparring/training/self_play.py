@@ -22,6 +22,7 @@ from sparring.core.rows import flatten, nested
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine
 from sparring.league import Entrant
+from sparring.learn import parallel
 from sparring.learn.diagnosis import value_calibration
 from sparring.policy import parameter_text
 from sparring.policy.checkpoint import Checkpoint
@@ -128,7 +129,7 @@ class SelfPlay:
         losses = self._learn(episodes)
         policy_lag = float(np.mean(self.update - episodes.headers.version))
         self.update += 1
-        self.decisions += episodes.rows
+        self.decisions += int(parallel.total(episodes.rows))
         gate = self._publish()
         seconds, now = perf_counter() - began, self.collector.counters
         play = {
@@ -252,8 +253,9 @@ class SelfPlay:
                 learned = replace(self.checkpoint(), weights=new)
                 playing = replace(learned, weights=self.engine.weights(POLICY))
                 score = self.rater.compare(learned, playing, self.algorithm.player, matches=gate.matches)
-                figures = {"gate": score.win_rate}
-                if score.win_rate < gate.threshold:
+                win_rate = parallel.average(score.win_rate)
+                figures = {"gate": win_rate}
+                if win_rate < gate.threshold:
                     return figures
             self.engine.swap(POLICY, new, version=self.update)
         return figures

@@ -1,8 +1,10 @@
 """Saving and resuming: a run between two updates as arrays and numbers, and when it is written down."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -10,20 +12,30 @@ import torch
 from sparring.core import InputError, Vocabulary
 from sparring.core.rows import flatten, nested
 from sparring.core.versions import first_vocabulary
+from sparring.learn import parallel
 from sparring.learn.learner import NotFinite
 from sparring.policy.checkpoint import Checkpoint
+from sparring.training.background import Background
 from sparring.training.config import CheckpointSettings
 from sparring.training.rating import Ratings
 from sparring.training.run import ResumeState, RunFolder
 from sparring.training.trainee import Snapshot, Trainee
+
+_OWN = ("learner/window/", "random/")
+"""What of a learner's state is each process's own: the replay window and random states."""
+_PARTS_SECONDS = 600.0
+"""So long rank 0 waits for the other processes' parts of a save."""
 
 
 @dataclass
 class Saver:
     """Saves a run into its folder: whenever it is due, and at the end of its `with` block, however that comes.
 
-    Between two updates all of the run is saved. If an update is broken off, its learner is halfway to the next weights:
-    then only the policy of the last complete update is saved, and resuming goes back to what was saved before.
+    Between two updates all of the run is saved: it is copied, and a thread writes the copy while training goes on. If
+    an update is broken off, its learner is halfway to the next weights: then only the policy of the last complete
+    update is saved, and resuming goes back to what was saved before. So it is too if one of several processes fails.
+
+    Rank 0 writes what is equal in all processes, after each has written what is its own.
     """
 
     trainee: Trainee
@@ -32,6 +44,9 @@ class Saver:
     settings: CheckpointSettings
     _unsaved: Checkpoint | None = None
     _in_update: bool = False
+    _failed: bool = False
+    _saved_at: float = field(default_factory=time.monotonic)
+    _writing: Background[None] = field(default_factory=lambda: Background("save"))
 
     @contextmanager
     def update(self) -> Iterator[None]:
@@ -40,41 +55,95 @@ class Saver:
         yield
         self._unsaved, self._in_update = self.trainee.checkpoint(), False
 
+    @property
+    def due(self) -> bool:
+        """Whether enough updates, or enough minutes, have passed."""
+        waited = time.monotonic() - self._saved_at
+        return self.trainee.update % self.settings.every == 0 or 0 < self.settings.minutes * 60 <= waited
+
     def save(self, *, policy_only: bool = False) -> None:
-        """Writes what is not saved yet."""
-        if self._unsaved is not None:
-            self.folder.save_checkpoint(self._unsaved, keep=self.settings.keep)
-            if not policy_only:
-                self.folder.save_resume(capture(self.trainee, self.ratings))
-            self._unsaved = None
+        """Begins to write what is not saved yet, when what was begun before is on disk; raises if that failed."""
+        self._writing.take(wait=True)
+        if self._unsaved is None:
+            return
+        self._saved_at = time.monotonic()
+        state = None if policy_only else capture(self.trainee, self.ratings)
+        self._writing.begin(partial(self._write, self._unsaved, state))
+        self._unsaved = None
+
+    def _write(self, checkpoint: Checkpoint, state: ResumeState | None) -> None:
+        rank = parallel.rank()
+        if rank and state is not None:
+            self.folder.save_resume(own_part(state), rank=rank)
+            parallel.tell(f"saved/{state.update}/{rank}", "1")
+        elif rank == 0:
+            self.folder.save_checkpoint(checkpoint, keep=self.settings.keep)
+            if state is not None:
+                others = [f"saved/{state.update}/{number}" for number in range(1, parallel.size())]
+                end = time.monotonic() + _PARTS_SECONDS
+                while not (parallel.wait_for(others, seconds=1) or self._failed or time.monotonic() > end):
+                    pass
+                self.folder.save_resume(state)
 
     def __enter__(self) -> "Saver":
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, NotFinite):
+        self._failed = error is not None  # then other processes may never write their parts
+        if isinstance(error, NotFinite) and parallel.rank() == 0:
             path = self.folder.save_bad_batch(error.batch)
             error.args = (f"{error.args[0]} at update {self.trainee.update + 1}; the batch is in {path}",)
-        self.save(policy_only=self._in_update)
+        try:
+            self.save(policy_only=self._in_update or (error is not None and parallel.size() > 1))
+            self._writing.take(wait=True)
+        finally:
+            self._writing.close()
 
 
 def capture(trainee: Trainee, ratings: Ratings) -> ResumeState:
-    """All that `restore` needs, between two updates."""
+    """All that `restore` needs, between two updates, as copies that training does not change."""
     trainee.pause()
     tensors, values = trainee.algorithm.learner.state()
     own, vocabulary = trainee.snapshot(), trainee.spec.vocabulary
+    learner = flatten({"learner": tensors, **own.tensors, "random": {"torch": torch.get_rng_state()}})
     return ResumeState(
         update=trainee.update,
         values={
             "decisions": trainee.decisions,
             "best": ratings.best,
+            "processes": parallel.size(),
             "learner": values,
             **own.values,
             **({} if vocabulary is None else {"vocabulary": vocabulary.digest}),
         },
-        learner=flatten({"learner": tensors, **own.tensors, "random": {"torch": torch.get_rng_state()}}),
-        playing=dict(own.arrays),
+        learner={name: tensor.detach().cpu().clone() for name, tensor in learner.items()},
+        playing={name: array.copy() for name, array in own.arrays.items()},
     )
+
+
+def own_part(state: ResumeState) -> ResumeState:
+    """Of the state of one of several processes, what is not equal in all."""
+    return replace(state, learner={name: part for name, part in state.learner.items() if name.startswith(_OWN)})
+
+
+def read_own(folder: RunFolder, state: ResumeState, say: Callable[[str], None]) -> ResumeState:
+    """`state`, that of rank 0, as it was for this process.
+
+    With another number of processes than saved it there are no such states: each goes on with the learner, and begins
+    new matches, with the replay window of rank 0.
+    """
+    rank = parallel.rank()
+    if int(state.values.get("processes", 1)) != parallel.size():
+        say(f"the number of processes was {state.values.get('processes', 1)}: new matches begin")
+        return replace(state, playing={})
+    if rank == 0:
+        return state
+    try:
+        own = folder.read_resume(state.update, rank=rank)
+    except InputError as error:
+        say(f"rank {rank}: {error}; it begins new matches")
+        return replace(state, playing={})
+    return replace(own, learner={**state.learner, **own.learner})
 
 
 def restore(state: ResumeState, trainee: Trainee, ratings: Ratings, *, run: Path) -> None:

@@ -14,6 +14,7 @@ from sparring.data.catalogue import Filter
 from sparring.data.dataset import Dataset
 from sparring.inference import Device
 from sparring.league import Entrant
+from sparring.learn import parallel
 from sparring.learn.imitation import Imitation, ImitationSettings
 from sparring.learn.probe import probe
 from sparring.policy import parameter_text
@@ -53,7 +54,7 @@ class Study:
         )
         assert isinstance(config.learner, ImitationSettings)
         held = config.learner.holdout
-        self._data = self._dataset(Filter(split=(0.0, 1.0 - held)), config.learner, say)
+        self._data = self._dataset(Filter(split=(0.0, 1.0 - held)), config.learner, say, shared=True)
         self._held_out = self._dataset(Filter(split=(1.0 - held, 1.0)), config.learner, say) if held else None
         self._check()
         self._batches = self._data.batches()
@@ -82,7 +83,7 @@ class Study:
             losses = self.algorithm.learner.update(episodes, progress=progress)
         self._position = batch.position
         self.update += 1
-        self.decisions += episodes.rows
+        self.decisions += int(parallel.total(episodes.rows))
         play = {"decisions_per_second": episodes.rows / (perf_counter() - began), "epoch": batch.position["epoch"]}
         groups = {"play": play, "loss": losses, "validation": self._validate(), "time": self.stages.shares()}
         return flatten(groups) | self._device.usage()
@@ -101,11 +102,14 @@ class Study:
 
     def snapshot(self) -> Snapshot:
         """Where in the data the run is."""
-        return Snapshot({"position": self._position})
+        batch = self._position["batch"] if self._position else 0
+        return Snapshot({"position": self._position, "part": batch / len(self._data)})
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Goes on behind the last batch."""
+        """Goes on behind the last batch; with another number of processes, as far into the epoch as it was."""
         self._position = snapshot.values["position"]
+        if self._position and snapshot.values.get("processes", 1) != parallel.size():
+            self._position = self._data.position(int(self._position["epoch"]), float(snapshot.values["part"]))
         self._batches = self._data.batches(self._position)
 
     def pause(self) -> None:
@@ -115,7 +119,10 @@ class Study:
         """Ends the loader processes."""
         self._batches.close()
 
-    def _dataset(self, where: Filter, settings: ImitationSettings, say: Callable[[str], None]) -> Dataset:
+    def _dataset(
+        self, where: Filter, settings: ImitationSettings, say: Callable[[str], None], *, shared: bool = False
+    ) -> Dataset:
+        """Some of the episodes; if `shared`, each of several processes gets its part of them."""
         recurrent = bool(self.algorithm.learner.policy.initial_memory(1))
         length = settings.segment_length if recurrent else 1
         return Dataset(
@@ -125,6 +132,8 @@ class Study:
             where=where,
             seed=self._config.seed,
             workers=self._config.workers,
+            rank=parallel.rank() if shared else 0,
+            world_size=parallel.size() if shared else 1,
             say=say,
         )
 

@@ -1,0 +1,180 @@
+"""Checkpoints of long jobs: written beside training, whole or not at all, and the last good one is found again."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+
+import pytest
+import torch
+
+from sparring.core import InputError, RunError
+from sparring.training import run as run_module
+from sparring.training.config import load_config
+from sparring.training.deadline import Deadline
+from sparring.training.loop import train
+from sparring.training.rating import Ratings
+from sparring.training.run import ResumeState, RunFolder
+from sparring.training.state import capture
+from tests import poker
+from tests.runs import lines
+
+SMALL = ["network.width=8", "learner.batch_size=64", "learner.minibatch_size=64", "matches=8", "threads=1"]
+SMALL += ["evaluation.every=0", "evaluation.matches=4", "checkpoint.every=1000000", "report=[]"]
+
+
+def start(folder, *more, decisions=400, **options):
+    config, game = load_config("kuhn-ppo", [*SMALL, f"decisions={decisions}", *more])
+    return train(config, game, RunFolder(folder), **{"say": lambda text: None} | options)
+
+
+def ending(folder):
+    return json.loads((folder / "ending.json").read_text())
+
+
+def state(update, value=None):
+    weight = torch.full((1000,), float(update if value is None else value))
+    return ResumeState(update=update, values={"decisions": update}, learner={"weight": weight}, playing={})
+
+
+def test_a_damaged_state_is_told_and_the_one_before_it_is_taken(tmp_path):
+    config, _ = load_config("kuhn-ppo", SMALL)
+    folder, told = RunFolder(tmp_path), []
+    folder.open(config)
+    for update in (1, 2, 3):
+        folder.save_resume(state(update))
+    folder.close()
+    assert sorted(path.name for path in tmp_path.glob("resume/*")) == ["00000002", "00000003"]
+    torn = tmp_path / "resume" / "00000003" / "learner.safetensors"
+    torn.write_bytes(torn.read_bytes()[:100])
+    assert folder.open(config, told.append).update == 2
+    folder.close()
+    assert "00000003: damaged: learner.safetensors" in told[0]
+    assert "going back to the one before" in told[0]
+
+
+def test_two_successive_checkpoints_with_the_same_learner_are_an_error(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.save_resume(state(1))
+    with pytest.raises(RunError, match="00000002: not saved: the learner is the same as in the checkpoint before"):
+        folder.save_resume(state(2, value=1))
+    assert RunFolder(tmp_path).read_resume(1).update == 1
+
+
+def test_what_is_being_saved_is_one_steps_while_training_goes_on():
+    trainee = poker.training(game="kuhn", learner={"kind": "ppo", "batch_size": 64}, matches=8)
+    trainee.advance()
+    ratings = Ratings(trainee.rater, None, trainee.stages)
+    copied = capture(trainee, ratings)
+    then = {name: tensor.clone() for name, tensor in copied.learner.items()}
+    weights = {name: weight.clone() for name, weight in trainee.algorithm.learner.policy.state_dict().items()}
+    trainee.advance()
+    ratings.close()
+    trainee.close()
+    for name, tensor in copied.learner.items():
+        assert torch.equal(tensor, then[name])
+    for name, weight in weights.items():
+        assert torch.equal(copied.learner[f"learner/policy/{name}"], weight)
+
+
+def test_a_state_is_saved_after_so_many_minutes_without_any_update_count(tmp_path):
+    seen = []
+    start(
+        tmp_path, "checkpoint.minutes=0.0000001", on_update=lambda u: seen.append(len(list(tmp_path.glob("resume/0*"))))
+    )
+    assert max(seen) >= 1, "it is saved while the run goes on"
+
+
+def test_killed_at_random_moments_there_is_always_a_whole_state(tmp_path):
+    """Fifty times; none loses what was on disk before."""
+    config, _ = load_config("kuhn-ppo", SMALL)
+    last = 0
+    for number in range(50):
+        child = os.fork()
+        if child == 0:
+            folder = RunFolder(tmp_path)
+            folder.open(config, lambda text: None)
+            for update in range(last + 1, last + 1000):
+                folder.save_resume(state(update))
+            os._exit(0)
+        time.sleep(random.Random(number).uniform(0.01, 0.06))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        folder = RunFolder(tmp_path)
+        found = folder.open(config, lambda text: pytest.fail(text))
+        folder.close()
+        assert (found.update if found else 0) >= last
+        last = found.update if found else 0
+        assert found is None or float(found.learner["weight"][0]) == last
+    assert last > 0
+
+
+def test_a_disk_that_fills_up_during_a_save_ends_the_run_and_leaves_the_state_before(tmp_path, monkeypatch):
+    def full(path, files):
+        if path.parent.name == "resume" and path.name >= "00000003":
+            raise InputError(f"cannot write {path}: No space left on device")
+        write(path, files)
+
+    write = run_module.write_folder
+    monkeypatch.setattr(run_module, "write_folder", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        start(tmp_path, "checkpoint.every=1")
+    assert ending(tmp_path)["how"] == "failed"
+    monkeypatch.undo()
+    told = []
+    assert start(tmp_path, say=told.append).finished
+    assert any("at update 2" in text for text in told)
+
+
+@pytest.mark.parametrize("name", ["SIGUSR2", "SIGTERM"])
+@pytest.mark.parametrize("when", [1, 3])
+def test_a_signal_saves_at_the_next_border_and_the_run_goes_on_later(tmp_path, name, when):
+    def ask(update):
+        if update.update == when:
+            os.kill(os.getpid(), signal.Signals[name])
+
+    outcome = start(tmp_path, on_update=ask)
+    assert not outcome.finished
+    assert outcome.updates == when
+    assert ending(tmp_path) | {"time": 0} == {"how": "stopped", "reason": name, "update": when, "time": 0}
+    assert (tmp_path / "resume" / f"{when:08d}").is_dir()
+    assert start(tmp_path).finished
+    assert [line["update"] for line in lines(tmp_path)][: when + 1] == list(range(1, when + 2))
+
+
+def test_the_signal_is_a_setting(tmp_path):
+    outcome = start(tmp_path, "job.signal=USR1", on_update=lambda update: os.kill(os.getpid(), signal.SIGUSR1))
+    assert (outcome.finished, outcome.updates) == (False, 1)
+
+
+def test_a_run_stops_before_its_time_limit_and_always_gets_one_update_further(tmp_path):
+    for update in (1, 2):
+        outcome = start(tmp_path, "job.time_limit_hours=0.000001")
+        assert (outcome.finished, outcome.updates) == (False, update)
+        assert ending(tmp_path)["reason"] == "time limit"
+    assert start(tmp_path).finished
+    assert ending(tmp_path)["how"] == "finished"
+
+
+def test_the_margin_before_a_limit_grows_with_the_longest_update(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    deadline = Deadline(hours=1.0)
+    now = 1000.0
+    deadline.update_ended()
+    assert not deadline.reached
+    now = 3600 - 2000 - 61
+    assert not deadline.reached
+    now = 3600 - 2000 - 59
+    assert deadline.reached
+    assert not Deadline(hours=0.0).reached
+
+
+def test_a_run_folder_that_was_moved_is_resumed(tmp_path):
+    start(tmp_path / "here", decisions=200)
+    shutil.move(tmp_path / "here", tmp_path / "there")
+    told = []
+    assert start(tmp_path / "there", say=told.append).finished
+    assert any(text.startswith(f"resuming {tmp_path / 'there'} at update") for text in told)
