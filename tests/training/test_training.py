@@ -76,7 +76,8 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path):
 def test_a_run_folder_holds_what_the_docs_say(tmp_path):
     outcome = run(tmp_path / "r")
     names = {path.name for path in (tmp_path / "r").iterdir()}
-    assert names == {"config.yaml", "environment.json", "metrics.jsonl", "tensorboard", "checkpoints", "best", "resume"}
+    folders = {"tensorboard", "checkpoints", "best", "resume"}
+    assert names == {"config.yaml", "environment.json", "metrics.jsonl", "ending.json"} | folders
     assert len(list((tmp_path / "r" / "checkpoints").iterdir())) == 2
     assert outcome.scores["random"].matches == 20
 
@@ -143,7 +144,7 @@ def test_a_callback_is_told_of_every_update(tmp_path):
 
 def test_a_run_of_another_vocabulary_is_refused_and_told_how_its_weights_can_go_on(tmp_path):
     run(tmp_path, decisions=700)
-    (state,) = tmp_path.glob("resume/*/state.json")
+    state = max(tmp_path.glob("resume/*/state.json"))
     saved = json.loads(state.read_text())
     assert "vocabulary" not in saved["values"], "Hex numbers no names"
     saved["values"]["vocabulary"] = "of another version"

@@ -67,6 +67,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: int | None = None
+        self._opened = False
         self._content = ""
 
     def open(self, config: TrainConfig, say: Callable[[str], None] = print) -> ResumeState | None:
@@ -96,6 +97,7 @@ class RunFolder:
             raise cannot_write(self.path, error) from error
         write_file(stored, yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode())
         write_file(self.path / "environment.json", json.dumps(_environment(), indent=2).encode())
+        self._opened = True
         return self._newest_resume(say)
 
     @property
@@ -115,6 +117,7 @@ class RunFolder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+            self._opened = False
 
     def save_checkpoint(self, checkpoint: Checkpoint, *, keep: int) -> None:
         """Adds a checkpoint and drops all but the newest `keep`."""
@@ -160,8 +163,8 @@ class RunFolder:
     def note_ending(
         self, how: Literal["finished", "stopped", "failed"], reason: str, *, update: int | None = None
     ) -> None:
-        """Says how training here ended; only for whoever holds the folder."""
-        if self._lock is not None:
+        """Says how training here ended; does nothing in a folder that this process has not opened."""
+        if self._opened:
             ending = {"how": how, "reason": reason, "update": update, "time": round(time.time(), 3)}
             write_file(self.path / _ENDING, json.dumps(ending).encode())
 
