@@ -1,5 +1,7 @@
 """The ledger and the ratings under load: a million results of 200 players, eight writers at once, intervals that hold.
 
+And tournaments in simulation: how often an SPRT is wrong, and how many matches a schedule needs beside a round robin.
+
 Matches are drawn from the model of the ratings, with known strengths, draws and seat advantage.
 """
 
@@ -14,9 +16,12 @@ from time import perf_counter
 import numpy as np
 
 import measure
+from sparring.league import schedules
+from sparring.league.bouts import BLOCK, Ended
 from sparring.league.counts import PairCounts, pair_counts
 from sparring.league.ledger import Identity, Ledger, Match, Seat
 from sparring.league.ratings import ELO, chances, rate
+from sparring.league.sprt import Sprt
 from sparring.league.standings import standings
 
 PLAYERS, WRITERS = 200, 8
@@ -136,6 +141,60 @@ def covering(runs: int) -> None:
         measure.figure(f"95% intervals that cover, {world}", float(np.mean(hits)), "share", limit="0.93 to 0.97")
 
 
+def testing(runs: int) -> None:
+    """How often an SPRT of 0 against 30 Elo accepts the wrong one, asked every block of pairs from unequal starts."""
+    test = Sprt(0, 30)
+    for elo, wrong in ((0.0, "elo1"), (30.0, "elo0")):
+        score, mistakes, taken = 1 / (1 + 10 ** (-elo / 400)), 0, 0
+        for seed in range(runs):
+            rng, pairs = np.random.default_rng([seed, int(elo)]), np.zeros(5, np.int64)
+            while (verdict := test.verdict(pairs)) is None:
+                tilt = rng.normal(0, 0.2, BLOCK)
+                points = sum((rng.random(BLOCK) < np.clip(score + side * tilt, 0, 1)).astype(int) for side in (1, -1))
+                pairs += np.bincount(2 * points, minlength=5)
+            mistakes += verdict == wrong
+            taken += int(pairs.sum())
+        label = f"SPRT of 0 against 30 Elo, truth {elo:.0f}"
+        measure.figure(f"{label}, wrong answers", mistakes / runs, "share", limit=0.05)
+        measure.figure(f"{label}, pairs until it is decided", taken / runs, "pairs")
+
+
+def scheduling(runs: int) -> None:
+    """Matches until every interval is narrow enough, by the active schedule and by a round robin."""
+    for players, spread, width in ((6, 300, 150), (10, 300, 150), (10, 100, 100)):
+        shares = []
+        for seed in range(runs):
+            truth = np.random.default_rng(seed).normal(0, spread, players)
+            truth[0] = np.median(truth)  # the anchor is one who wins and loses
+            shares.append(_matches_until(truth, width, seed, True) / _matches_until(truth, width, seed, False))
+        label = f"{players} players spread by {spread} Elo, intervals of {width}"
+        measure.figure(
+            f"active schedule's matches beside round robin's, {label}", float(np.mean(shares)), "share", limit=0.6
+        )
+
+
+def _matches_until(truth: np.ndarray, width: float, seed: int, active: bool) -> int:
+    n, rng = len(truth), np.random.default_rng([seed, 1])
+    sheet = schedules.ScoreSheet.empty(tuple(Identity(name=f"p{at:03}") for at in range(n)), 0)
+    schedule = schedules.active(width=width, confidence=None, matches=10**6)
+
+    def play(pair: tuple[int, int], starts: int) -> None:
+        begun, chance = sheet.begun(pair), chances(np.float64((truth[pair[0]] - truth[pair[1]]) / ELO), 0.0)[0]
+        for start in range(begun, begun + starts):
+            for order in (0, 1):
+                sheet.add(pair, Ended(start, order, float(rng.random() < chance)))
+
+    while True:
+        for pair in sheet.pairs if not active else ():
+            play(pair, 2)
+        wanted = schedule(sheet)
+        behind = [pair for pair, starts in wanted.items() if starts > sheet.begun(pair)]
+        if not behind:
+            return sheet.matches()
+        if active:
+            play(behind[0], BLOCK)
+
+
 def main() -> None:
     quick = measure.parse(measure.parser(__doc__)).quick
     with TemporaryDirectory() as name:
@@ -144,6 +203,8 @@ def main() -> None:
         writing_at_once(folder, 200 if quick else 2_000)
         rating(folder, 100_000 if quick else 1_000_000)
     covering(200 if quick else 2_000)
+    testing(100 if quick else 1_000)
+    scheduling(3 if quick else 20)
 
 
 if __name__ == "__main__":
