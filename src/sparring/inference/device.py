@@ -3,6 +3,8 @@
 Everything else asks a `Device` to bring arrays over, to open the right autocast, and to bring answers back.
 """
 
+import ctypes
+import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
@@ -101,6 +103,15 @@ class Device:
             torch.cuda.synchronize()
         elif self.kind == "mps":
             torch.mps.synchronize()
+
+    def give_back(self) -> None:
+        """Returns memory that was freed but is still held to the system, so that its gaps do not add up."""
+        if self.kind == "cuda":
+            torch.cuda.empty_cache()
+        elif sys.platform == "linux":
+            trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not in every C library
+            if trim is not None:
+                trim(0)
 
     def free_memory(self) -> int | None:
         """Bytes that can still be had; None where nobody says."""

@@ -64,6 +64,7 @@ def probe(policy: Policy, spec: GameSpec, *, rows: int, length: int, device: Dev
     peak = 3 * own + max(activations, own + encoder)
     timed = min(rows, _TIMED) if device.kind == "cpu" else rows
     speed = _speed(policy, _batch(policy, spec, min(length, timed), max(1, timed // length), device), device)
+    device.give_back()
     return Probe(parameter_count(policy), 4 * own, round(peak), speed)
 
 
