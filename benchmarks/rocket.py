@@ -30,7 +30,8 @@ STEPS = 150
 """Of a match in which nobody touches the ball (10 s), as in most at random. Physics costs half as much again at a
 match's end as at its start, when cars lie on walls and roofs, so figures are of whole matches."""
 PEER = ("rlgym-rocket-league[sim]==2.0.1", "rocketsim==2.2.1", "numpy<2", "pydantic>=2.13", "wandb")
-LEARN = ("rlgym-learn==1.0.5", "rlgym-learn-algos==0.2.6")
+LEARN = ("rlgym-learn==2.0.0", "rlgym-learn-algos==0.4.2")
+LEARN_NAME = "rlgym-learn 2.0.0"
 ROWS = 20_000
 PASSES = (1, 3)
 
@@ -46,7 +47,7 @@ def main() -> None:
     if options.peer:
         print(rlgym_speed(options.peer[0], float(options.peer[1])))
         return
-    python = measure.peer_python("rlgym-2.0.1", PEER, without_dependencies=LEARN)
+    python = measure.peer_python("rlgym-2.0.1-learn-2.0.0", PEER, without_dependencies=LEARN)
     steps, seconds, rounds = (STEPS, 0.7, 2) if options.quick else (2 * STEPS, 2.0, 5)
     for mode in MODES:
         sides = {
@@ -64,7 +65,7 @@ def main() -> None:
             for memory in ("none", "lstm"):
                 name = f"PPO 1v1 256x3{' LSTM' if memory == 'lstm' else ''}, passes: {passes}"
                 speed = max(ppo_speed(memory, passes, stepping=stepping) for stepping in (0, 1))
-                beside = {"peer": "rlgym-learn 1.0.5", "reference": peer, "ratio": speed / peer}
+                beside = {"peer": LEARN_NAME, "reference": peer, "ratio": speed / peer}
                 measure.figure(name, speed, "agent-steps/s", **beside)
 
 
@@ -146,7 +147,7 @@ def ppo_speed(memory: str, passes: int, *, stepping: int, updates: int = 6) -> f
         where="benchmark",
     )
     torch_threads(1)
-    training = SelfPlay(config, game, say=measure.say)
+    training = SelfPlay(config, game, {}, say=measure.say)
     training.advance()
     rows, start = training.decisions, perf_counter()
     for _ in range(updates):
@@ -188,11 +189,10 @@ def rlgym_learn(steps: int, passes: int) -> None:
         BaseConfigModel,
         LearningCoordinator,
         LearningCoordinatorConfigModel,
-        NumpySerdeConfig,
         ProcessConfigModel,
-        PyAnySerdeType,
         SerdeTypesModel,
     )
+    from rlgym_learn.pyany_serde import NumpySerdeConfig, PyAnySerdeType
     from rlgym_learn_algos.ppo import (
         BasicCritic,
         DiscreteFF,
@@ -203,6 +203,7 @@ def rlgym_learn(steps: int, passes: int) -> None:
         PPOAgentController,
         PPOAgentControllerConfigModel,
         PPOLearnerConfigModel,
+        SeparateActorCritic,
     )
 
     torch.set_num_threads(2)
@@ -226,15 +227,23 @@ def rlgym_learn(steps: int, passes: int) -> None:
     config = LearningCoordinatorConfigModel(
         base_config=BaseConfigModel(serde_types=serde, timestep_limit=steps),
         process_config=ProcessConfigModel(n_proc=2),
-        agent_controllers_config={"ppo": controller},
+        agent_controller_config=controller,
     )
     sizes = (256, 256, 256)
-    agent = PPOAgentController(
-        actor_factory=lambda seen, acts, device: DiscreteFF(seen[1], acts[1], sizes, device),
-        critic_factory=lambda seen, device: BasicCritic(seen[1], sizes, device),
-        experience_buffer=NumpyExperienceBuffer(GAETrajectoryProcessor()),
-    )
-    LearningCoordinator(rlgym_environment, agent_controllers={"ppo": agent}, config=config).start()
+
+    def networks(seen, acts, dtype, device, name):
+        return SeparateActorCritic(
+            DiscreteFF(seen[1], acts[1], sizes, dtype, device), BasicCritic(seen[1], sizes, dtype, device), name
+        )
+
+    def optimisers(both, options, name):
+        return [
+            torch.optim.Adam(part.parameters(), **options[of])
+            for of, part in (("actor", both.actor), ("critic", both.critic))
+        ]
+
+    agent = PPOAgentController(networks, optimisers, NumpyExperienceBuffer(GAETrajectoryProcessor()))
+    LearningCoordinator(rlgym_environment, agent, config=config).start()
 
 
 def rlgym_environment():
