@@ -192,7 +192,7 @@ def _matches_until(truth: np.ndarray, width: float, seed: int, active: bool) -> 
         if not behind:
             return sheet.matches()
         if active:
-            play(behind[0], BLOCK)
+            play(behind[0], wanted[behind[0]] - sheet.begun(behind[0]))
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from sparring.core import optional
-from sparring.league.bouts import BLOCK, Ended
+from sparring.league.bouts import Ended
 from sparring.league.counts import Ints, PairCounts
 from sparring.league.ledger import Identity
 from sparring.league.ratings import ELO, Floats, Ratings, Z, chances, rate
@@ -20,6 +20,9 @@ with optional("a tournament", extra="league"):
     from scipy.optimize import nnls
 
 Pair = tuple[int, int]
+
+STEP = 4
+"""Starts that an active schedule chooses at a time."""
 
 
 @dataclass
@@ -185,7 +188,7 @@ def active(*, width: float | None, confidence: float | None, matches: int) -> Sc
 
     def wanted(sheet: ScoreSheet) -> dict[Pair, int]:
         begun = {pair: sheet.begun(pair) for pair in sheet.pairs}
-        room = min(BLOCK, matches // 2 - sum(begun.values()))
+        room = min(STEP, matches // 2 - sum(begun.values()))
         if room <= 0:
             return begun
         targets = _open_questions(sheet, width, confidence)
@@ -237,7 +240,7 @@ def _most_telling(sheet: ScoreSheet, targets: Floats) -> Pair:
     cost, best, found = sheet.cost(), -1.0, (0, 1)
     for one, other in sheet.pairs:
         v = spread[one] - spread[other]
-        weight = 2 * BLOCK * told[one, other]
+        weight = 2 * STEP * told[one, other]
         gain = weight * float(((targets @ v) ** 2).sum()) / (1 + weight * (v[one] - v[other])) / cost[one, other]
         if gain > best:
             best, found = gain, (one, other)
