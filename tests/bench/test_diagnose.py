@@ -20,7 +20,10 @@ OURS = {
     "rocket": "rocket-1v1",
 }
 """The preset that each game is diagnosed with."""
-FEW = {"pokemon": ["matches=8"], "hex": ["settings.size=4", "network.channels=8", "network.blocks=1"]}
+FEW = {
+    "pokemon": ["matches=8", "settings.observation=raw"],
+    "hex": ["settings.size=4", "network.channels=8", "network.blocks=1"],
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
