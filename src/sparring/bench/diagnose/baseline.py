@@ -23,7 +23,7 @@ from sparring.core.files import write_file
 Verdict = Literal["slower", "faster", "the same", "not enough evidence"]
 
 NOISE = 0.35
-"""Two runs of one program differ by less than this, normalised, on a machine that others use too."""
+"""A margin for what two runs of one program differ by on a machine that others use too; twice the cost is beyond it."""
 _ALPHA = 0.001
 """The probability that rounds of equal speed would be ranked so."""
 _FEW_ROUNDS = 5
