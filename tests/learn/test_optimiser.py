@@ -131,6 +131,27 @@ def test_parts_of_a_batch_make_the_step_of_the_whole():
         torch.testing.assert_close(parted, whole, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize(("minibatches", "accumulated"), [(4, 4), (3, 8)])
+def test_accumulated_minibatches_make_the_step_of_the_large_batch(minibatches, accumulated):
+    """Also at the end of an update that has fewer of them than make a step."""
+    episodes, stepped = poker.collect(100), []
+    size = episodes.rows // minibatches
+    for parts, together in ((1, 1), (minibatches, accumulated)):
+        torch.manual_seed(0)
+        network = poker.policy()
+        optimiser = Optimiser(network, OptimiserSettings(gradient_accumulation=together), device=poker.CPU)
+        rng = np.random.default_rng(0)
+        (batch,) = batches(episodes, minibatch_size=episodes.rows, device=poker.CPU, rng=rng)
+        whole = batch.parts(size * minibatches)[0]
+        for part in whole.parts(whole.rows.size // parts):
+            output = optimiser.unroll(part)
+            optimiser.step(output.logits.square().mean() + output.value.mean(), {})
+        optimiser.absorb(episodes)
+        stepped.append([weight.detach() for weight in network.parameters()])
+    for large, accumulated_step in zip(*stepped, strict=True):
+        torch.testing.assert_close(accumulated_step, large, rtol=1e-4, atol=1e-6)
+
+
 def test_a_learner_that_cannot_be_compiled_says_so_once_and_goes_on(monkeypatch):
     def broken(function, dynamic=None):
         def call(*args):

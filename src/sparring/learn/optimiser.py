@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from sparring.core import Episodes, GameSpec
 from sparring.core.rows import flatten, nested
-from sparring.core.settings import Fraction, NonNegative, Positive
+from sparring.core.settings import Count, Fraction, NonNegative, Positive
 from sparring.inference import Device
 from sparring.inference.compiled import Compiled
 from sparring.learn import parallel
@@ -43,6 +43,8 @@ class OptimiserSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """How fast the weights of matrices shrink beside learning (AdamW): raising it makes large networks overfit less."""
     max_grad_norm: Positive = 1.0
     """Longer gradients are scaled down to this norm: raising it allows larger steps."""
+    gradient_accumulation: Count = 1
+    """Minibatches whose gradients make one step: raising it makes steps fewer and less noisy, at the memory of one."""
     compile: bool = False
     """Whether learning runs through torch.compile: a slow first update, faster ones after it."""
     activation_checkpointing: bool = False
@@ -81,6 +83,10 @@ class Optimiser:
         self._adam = torch.optim.AdamW(
             _groups(policy, settings.weight_decay), lr=settings.learning_rate, betas=(beta1, 0.999), eps=1e-5
         )
+        self._held = 0
+        """Minibatches whose gradients wait for a step."""
+        self._norm = 0.0
+        """Of the last step's gradient."""
         self._say = say
         self._unrolls: dict[tuple[int, bool], Callable[..., Output]] = {}
 
@@ -126,9 +132,13 @@ class Optimiser:
         return rate
 
     def step(self, loss: Tensor, suspects: Mapping[str, Tensor]) -> float:
-        """One step down `loss`; returns the gradient norm before clipping. See `accumulate` for what it raises."""
-        self.accumulate(loss, suspects)
-        return self.apply(suspects)
+        """One step down `loss`, or a part of one with `gradient_accumulation`; see `accumulate` for what it raises.
+
+        Returns the norm of the last step's gradient before clipping.
+        """
+        self.accumulate(loss / self._settings.gradient_accumulation, suspects)
+        self._held += 1
+        return self.apply(suspects) if self._held == self._settings.gradient_accumulation else self._norm
 
     def accumulate(self, loss: Tensor, suspects: Mapping[str, Tensor]) -> None:
         """Adds the gradient of `loss`, a part of the loss of a step that `apply` will take.
@@ -157,13 +167,19 @@ class Optimiser:
         self._scaler.step(self._adam)
         self._scaler.update()
         self._adam.zero_grad(set_to_none=True)
+        self._held, self._norm = 0, norm
         return norm
 
     def absorb(self, episodes: Episodes) -> None:
-        """Updates the statistics by which the policy normalises observations, if it keeps any.
-
-        Called at the end of an update, so that no probability changes between two epochs.
+        """Ends an update: takes a step that still waits for gradients, and updates the statistics by which the policy
+        normalises observations, if it keeps any; so that no probability changes between two epochs.
         """
+        if self._held:
+            share = self._settings.gradient_accumulation / self._held
+            for weight in self.policy.parameters():
+                if weight.grad is not None:
+                    weight.grad.mul_(share)
+            self.apply({})
         if isinstance(self.policy, Absorbing):
             for part in parallel.every_part(self._device.tensors(episodes.steps.observation)):
                 self.policy.absorb(part)
