@@ -1,12 +1,14 @@
 """The collector: every row of every recorded seat, once, in order, with the right reward and player."""
 
+import json
+
 import numpy as np
 import pytest
 
 from sparring.core import Answers, IllegalAction, RandomPlayer
 from sparring.games.hex import HexArena
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.rollout import Collector, everyone, meeting, taking_turns
+from sparring.rollout import Collector, Meetings, everyone, taking_turns
 from tests import hex
 
 CPU = Device("cpu", "float32")
@@ -212,6 +214,12 @@ def test_an_arena_that_keeps_records_is_told_who_sits_where_and_a_player_who_fol
     assert len(arena.told) == 2 + len(results)
 
 
+def meeting(shares, seats, *, seed):
+    meetings = Meetings(seats, seed=seed, last=len(shares))
+    meetings.change(dict(enumerate(shares, 1)), at=0)
+    return meetings
+
+
 @pytest.mark.parametrize("seats", [2, 4])
 def test_a_policy_meets_others_in_their_shares_on_either_side_and_itself_in_the_rest(seats):
     serials = np.arange(20_000)
@@ -234,3 +242,21 @@ def test_who_is_met_depends_on_the_seed_and_the_matchs_number_alone():
     assert (meeting([0.5], 2, seed=2)(serials) != whole).any()
     assert (meeting([], 2, seed=1)(serials) == 0).all()
     assert (meeting([1.0], 2, seed=1)(serials).sum(axis=1) == 1).all()
+
+
+def test_shares_that_change_leave_the_matches_before_as_they_were():
+    serials = np.arange(4000)
+    meetings = meeting([0.5], 2, seed=3)
+    before = meetings(serials)
+    meetings.change({7: 0.25, 9: 0.75}, at=1000)
+    after = meetings.opponents(serials)
+    assert (meetings(serials)[:1000] == before[:1000]).all()
+    assert set(after[1000:]) == {7, 9}
+    assert abs((after[1000:] == 7).mean() - 0.25) < 0.03
+    assert meetings(serials)[1000:].max() == 1, "numbers above the last are its"
+    again = Meetings(2, seed=3, last=1)
+    again.restore(json.loads(json.dumps(meetings.snapshot())))
+    assert (again.opponents(serials) == after).all()
+    meetings.forget(1200)
+    assert len(meetings.snapshot()) == 1
+    assert (meetings.opponents(serials[1200:]) == after[1200:]).all()

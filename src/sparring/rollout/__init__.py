@@ -5,7 +5,7 @@ the episodes on disk.
 """
 
 from sparring.rollout.collector import Collector
-from sparring.rollout.lineup import Lineup, everyone, meeting, taking_turns
+from sparring.rollout.lineup import Lineup, Meetings, everyone, taking_turns
 from sparring.rollout.workers import WorkerArena
 
-__all__ = ["Collector", "Lineup", "WorkerArena", "everyone", "meeting", "taking_turns"]
+__all__ = ["Collector", "Lineup", "Meetings", "WorkerArena", "everyone", "taking_turns"]

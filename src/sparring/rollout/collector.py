@@ -46,6 +46,15 @@ class Forgetting(Protocol):
         ...
 
 
+@runtime_checkable
+class Numbered(Protocol):
+    """A player that plays each match by its serial number: one who is many."""
+
+    def begin(self, matches: NDArray[np.integer], serials: NDArray[np.int64]) -> None:
+        """The arena's `matches: int[n]` are now those of number `serials: int64[n]`, whoever plays them."""
+        ...
+
+
 @dataclass
 class Counters:
     """What a collector has seen so far."""
@@ -103,11 +112,21 @@ class Collector:
         self._turn = np.zeros(arena.matches, np.int32)
         self._serial = np.arange(arena.matches, dtype=np.int64)
         self._next_serial = arena.matches
-        self._seated = lineup(self._serial)
-        self._name_seats(np.arange(arena.matches))
+        self._seated = np.zeros((arena.matches, arena.spec.seats), np.int32)
+        self._seat(np.arange(arena.matches))
         for player in self._players:
             if isinstance(player, Attending):
                 player.attend(arena)
+
+    @property
+    def serials(self) -> NDArray[np.int64]:
+        """`int64[matches]` the serial numbers of the matches in play."""
+        return self._serial
+
+    @property
+    def next_serial(self) -> int:
+        """The number of the match that begins next."""
+        return self._next_serial
 
     def collect(self, rows: int) -> Episodes:
         """Plays on until finished episodes hold at least `rows` steps, and returns those episodes."""
@@ -164,8 +183,7 @@ class Collector:
         self._turn = snapshot["turn"].copy()
         self._serial = snapshot["serial"].copy()
         self._next_serial = int(snapshot["next_serial"])
-        self._seated = self._lineup(self._serial)
-        self._name_seats(np.arange(self._arena.matches))
+        self._seat(np.arange(self._arena.matches))
 
     def _wait(self) -> tuple[Decisions, NDArray[np.int64], NDArray[np.int32], Results]:
         """The rows that must be answered now, and the matches that ended, with their serials and turns."""
@@ -265,13 +283,17 @@ class Collector:
         ended, failed = len(results), int(results.failed.sum())
         self._serial[results.match] = np.arange(self._next_serial, self._next_serial + ended)
         self._next_serial += ended
-        self._seated[results.match] = self._lineup(self._serial[results.match])
-        self._name_seats(results.match)
+        self._seat(results.match)
         self.counters.matches += ended - failed
         self.counters.failed += failed
 
-    def _name_seats(self, matches: NDArray[np.int32] | NDArray[np.int64]) -> None:
-        """Tells an arena that wants to know who sits in the matches that its slots play now."""
+    def _seat(self, matches: NDArray[np.int32] | NDArray[np.int64]) -> None:
+        """Seats the matches that the arena's `matches` are now, and tells players and an arena that want to know."""
+        serials = self._serial[matches]
+        self._seated[matches] = self._lineup(serials)
+        for player in self._players:
+            if isinstance(player, Numbered):
+                player.begin(matches, serials)
         if self._naming is not None:
             seated = self._seated[matches].tolist()
             self._naming.name_seats(matches.tolist(), [[self._names[number] for number in seats] for seats in seated])

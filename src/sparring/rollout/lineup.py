@@ -1,10 +1,11 @@
 """Lineups: which player sits in which seat of which match.
 
 A lineup maps serial numbers of matches to player numbers, so that opponents may differ by match and the
-assignment depends on nothing but the match's number.
+assignment depends on nothing but the match's number, and what was known when it was given out.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,22 +37,53 @@ def taking_turns(players: Sequence[int], seats: int) -> Lineup:
     return lineup
 
 
-def meeting(shares: Sequence[float], seats: int, *, seed: int) -> Lineup:
-    """Player 0 against player 1, 2, ... in these shares of the matches, drawn by lot, and against itself in the rest.
+class Meetings:
+    """Player 0 against itself or another player, drawn by lot in shares that may change from one match on.
 
-    Against another it takes turns in the seats, as in `taking_turns`.
+    Who meets whom depends on the seed, the match's serial number, and the shares that held when that number was given
+    out: nothing that is drawn changes when shares change later. Against another, player 0 takes turns in the seats.
+    Opponents of a number above `last` are all played by the player of number `last`.
     """
-    start = mix(np.array([seed % 2**64], np.uint64))
-    ends = np.cumsum(shares)
-    turns = [taking_turns([0, opponent], seats) for opponent in range(1, len(shares) + 1)]
 
-    def lineup(serials: NDArray[np.int64]) -> NDArray[np.int32]:
-        lot = (mix(start + serials.astype(np.uint64) * STEP) >> np.uint64(11)) / 2.0**53
-        drawn = np.searchsorted(ends, lot, side="right")
-        seated = np.zeros((len(serials), seats), np.int32)
-        for opponent, turn in enumerate(turns):
-            rows = drawn == opponent
-            seated[rows] = turn(serials[rows])
-        return seated
+    def __init__(self, seats: int, *, seed: int, last: int) -> None:
+        self._seats = seats
+        self._last = last
+        self._start = mix(np.array([seed % 2**64], np.uint64))
+        self._tables: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
+        """From which serial on, the opponents' numbers, and the end of each one's part of [0, 1)."""
 
-    return lineup
+    def change(self, shares: Mapping[int, float], *, at: int) -> None:
+        """From match `at` on, player 0 meets each opponent in this share of its matches, and itself in the rest."""
+        self._tables = [table for table in self._tables if table[0] < at]
+        self._tables.append((at, np.array(list(shares), np.int64), np.cumsum(list(shares.values()))))
+
+    def forget(self, before: int) -> None:
+        """Nobody will ask about matches before number `before` again."""
+        while len(self._tables) > 1 and self._tables[1][0] <= before:
+            del self._tables[0]
+
+    def opponents(self, serials: NDArray[np.int64]) -> NDArray[np.int64]:
+        """`int64[n]` whom player 0 meets in each match; 0: itself."""
+        lot = (mix(self._start + serials.astype(np.uint64) * STEP) >> np.uint64(11)) / 2.0**53
+        table_of = np.searchsorted([at for at, _, _ in self._tables], serials, side="right") - 1
+        drawn = np.zeros(len(serials), np.int64)
+        for number in np.unique(table_of):
+            _, opponents, ends = self._tables[number]
+            rows = np.flatnonzero(table_of == number)
+            drawn[rows] = np.append(opponents, 0)[np.searchsorted(ends, lot[rows], side="right")]
+        return drawn
+
+    def snapshot(self) -> list[Any]:
+        """The shares so far, JSON-ready."""
+        return [[at, opponents.tolist(), ends.tolist()] for at, opponents, ends in self._tables]
+
+    def restore(self, snapshot: Sequence[Any]) -> None:
+        """Goes back to `snapshot`."""
+        self._tables = [
+            (int(at), np.array(opponents, np.int64), np.array(ends, np.float64)) for at, opponents, ends in snapshot
+        ]
+
+    def __call__(self, serials: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The lineup."""
+        seated = taking_turns([0, 1], self._seats)(serials)
+        return (seated * np.minimum(self.opponents(serials), self._last)[:, None]).astype(np.int32)

@@ -21,6 +21,7 @@ from sparring.learn.ppo import PpoSettings
 from sparring.learn.rnad import RnadSettings
 from sparring.policy.network import FACTORY, check_network
 from sparring.report.metrics import ReportName
+from sparring.training.league.settings import LeagueSettings
 
 STORED = "config.yaml"
 """What a run folder calls the configuration it was trained with."""
@@ -96,6 +97,8 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
     opponents: dict[str, Share] = {}
     """Players met in training, by name, each with its share of the matches; in the rest the policy meets itself."""
+    league: LeagueSettings | None = None
+    """A pool of past selves that is met in what `opponents` leave of the matches; null: the present self alone."""
     key: str | None = None
     """The client key of those policy servers among the opponents that ask for one."""
     decisions: Count = 1_000_000
@@ -211,7 +214,23 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
         raise InputError(f"{where}: opponents: shares of the matches add up to more than 1")
     if config.opponents and isinstance(config.learner, RnadSettings):
         raise InputError(f"{where}: opponents: rnad learns from both seats of every match; allowed: none")
+    _check_league(config, where)
     return config, game
+
+
+def _check_league(config: TrainConfig, where: str) -> None:
+    """Raises `InputError` if the run cannot have the league that `config` asks for."""
+    league = config.league
+    if league is None:
+        return
+    if isinstance(config.learner, RnadSettings):
+        raise InputError(f"{where}: league: rnad learns from both seats of every match; allowed: null")
+    if isinstance(config.learner, ImitationSettings):
+        raise InputError(f"{where}: league: imitation plays no matches to learn from; allowed: null")
+    if sum(league.draws.values()) <= 0:
+        raise InputError(f"{where}: league.mix: some weight must be above 0")
+    if league.role != "main" and not league.runs:
+        raise InputError(f"{where}: league.runs: an exploiter needs the run that it exploits: league.runs=[runs/main]")
 
 
 def game_parts(config: TrainConfig, game: Game) -> dict[str, msgspec.Struct]:

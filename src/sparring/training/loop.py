@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from pathlib import Path
 
 from sparring.core import Game, Interrupts, Score
 from sparring.inference.threads import set_threads
@@ -57,9 +58,13 @@ class Outcome:
     """False for those of several processes that leave rating and writing to rank 0."""
 
 
-def _trainee(config: TrainConfig, game: Game, opponents: Mapping[str, Entrant], say: Callable[[str], None]) -> Trainee:
+def _trainee(
+    config: TrainConfig, game: Game, opponents: Mapping[str, Entrant], pool: Path, say: Callable[[str], None]
+) -> Trainee:
     """What learns: from what it plays, or from episodes on disk."""
-    return Study(config, game, opponents, say=say) if config.data else SelfPlay(config, game, opponents, say=say)
+    if config.data:
+        return Study(config, game, opponents, say=say)
+    return SelfPlay(config, game, opponents, say=say, pool=pool)
 
 
 def train(
@@ -98,7 +103,7 @@ def _train(
     set_threads(config.threads, say)
     with (
         compiling_announced(say),
-        closing(_trainee(config, game, opponents, say)) as trainee,
+        closing(_trainee(config, game, opponents, folder.pool, say)) as trainee,
         closing(Ratings(trainee.rater, folder, trainee.stages)) as ratings,
         ExitStack() as desk,
     ):

@@ -8,6 +8,7 @@ metrics.jsonl      one line an update; the same under tensorboard/
 checkpoints/N/     the policy after update N, the newest few
 best/              the policy with the best evaluation so far
 opponents/NAME/    checkpoints of opponents, as they were when the run first met them
+pool/NAME/         members of the league: the run's own snapshots by update, others' as RUN-UPDATE
 matches/           matches worth seeing, where the game can show them
 resume/N/          what a continuation needs: learner, random states, matches in play; the newest two
 resume/rank-R/N/   the same of the other processes of a run, without what is equal in all
@@ -46,6 +47,7 @@ from sparring.core.settings import convert, read_settings
 from sparring.league import Entrant
 from sparring.policy.checkpoint import Checkpoint, parse_tensors, save_checkpoint, tensor_bytes
 from sparring.training.config import STORED, TrainConfig, differences
+from sparring.training.league.league import POOL
 
 _ENDING = "ending.json"
 _STATE, _LEARNER, _PLAYING = "state.json", "learner.safetensors", "playing.safetensors"
@@ -88,7 +90,7 @@ class RunFolder:
         elif not all(is_leftover(path) for path in self.path.iterdir()):
             raise InputError(f"{self.path} is not empty and holds no run; choose another folder with --run")
         try:
-            for part in (".", "checkpoints", "resume", "matches", "opponents"):
+            for part in (".", "checkpoints", "resume", "matches", "opponents", POOL):
                 sweep(self.path / part)
             for other in self.path.glob("resume/rank-*"):
                 sweep(other)
@@ -104,6 +106,11 @@ class RunFolder:
     def opponents(self) -> Path:
         """Where checkpoints of opponents are kept, each under the `safe_name` of its name."""
         return self.path / "opponents"
+
+    @property
+    def pool(self) -> Path:
+        """Where the members of the run's league are kept."""
+        return self.path / POOL
 
     def keep_opponents(self, entrants: Iterable[Entrant]) -> None:
         """Copies those checkpoints of opponents that are not here yet."""

@@ -11,13 +11,26 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import torch
 
-from sparring.core import Adaptive, Arena, Episodes, Game, GameSpec, InputError, Resumable, RunError, Stages, gather
+from sparring.core import (
+    Adaptive,
+    Arena,
+    Episodes,
+    Game,
+    GameSpec,
+    InputError,
+    Player,
+    Resumable,
+    RunError,
+    Stages,
+    gather,
+)
 from sparring.core.rows import flatten, nested
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine
@@ -28,11 +41,13 @@ from sparring.policy import parameter_text
 from sparring.policy.checkpoint import Checkpoint
 from sparring.policy.network import build_network
 from sparring.report.progress import announced
-from sparring.rollout import Collector, WorkerArena, meeting
+from sparring.rollout import Collector, Meetings, WorkerArena
 from sparring.serving import RemotePlayer
 from sparring.training.algorithms import Algorithm, Reporting, build_algorithm
 from sparring.training.background import Background
 from sparring.training.config import TrainConfig
+from sparring.training.league import League, LeagueSettings
+from sparring.training.league.league import POOL
 from sparring.training.limits import lower_if_too_large
 from sparring.training.opponents import POLICY, opponent_style
 from sparring.training.rating import Rater, Standing
@@ -46,8 +61,15 @@ class SelfPlay:
     """Arena, engine, collector and learner of a run, joined, and how far they have come."""
 
     def __init__(
-        self, config: TrainConfig, game: Game, opponents: Mapping[str, Entrant], *, say: Callable[[str], None]
+        self,
+        config: TrainConfig,
+        game: Game,
+        opponents: Mapping[str, Entrant],
+        *,
+        say: Callable[[str], None],
+        pool: Path | None = None,
     ) -> None:
+        """`pool` is the folder of the league's members, for a run that has a league."""
         self.update = 0
         self.decisions = 0
         self.stages = Stages()
@@ -100,16 +122,24 @@ class SelfPlay:
             )
             for number, name in enumerate(config.opponents, 1)
         }
-        self._lineup = meeting(list(config.opponents.values()), self.spec.seats, seed=config.seed)
+        self._meetings = Meetings(
+            self.spec.seats, seed=config.seed, last=len(self.opponents) + (config.league is not None)
+        )
+        self.league = None if config.league is None else self._make_league(config.league, pool)
+        self._meetings.change(self._shares(), at=0)
+        self._first_state = copy.deepcopy(self.algorithm.learner.state()) if self.league is not None else None
+        pooled: dict[str, Player] = {} if self.league is None else {POOL: self.league.player}
         self.collector = Collector(
             self.arena,
-            {POLICY: self.player, **self.opponents},
-            self._lineup,
+            {POLICY: self.player, **self.opponents, **pooled},
+            self._meetings,
             record=[POLICY],
             segment=self.algorithm.segment_length,
             truncate_after=self.algorithm.truncate_after,
             keep_policy=self.algorithm.keep_policy,
         )
+        self._oldest = 0
+        """No match before this number will be asked about again."""
         self._ahead: Background[Episodes] = Background("collect")
         self._usual_hand_over = sys.getswitchinterval()
         if config.overlap:
@@ -125,12 +155,15 @@ class SelfPlay:
     def advance(self) -> dict[str, float]:
         """One update: collect, learn, publish. Returns its metrics."""
         began, before = perf_counter(), copy.copy(self.collector.counters)
+        if self.league is not None and self.league.reset_due:
+            self._begin_anew()
         episodes, dropped = self._collect()
         losses = self._learn(episodes)
         policy_lag = float(np.mean(self.update - episodes.headers.version))
         self.update += 1
         self.decisions += int(parallel.total(episodes.rows))
         gate = self._publish()
+        pooled = self._meet_pool(episodes)
         seconds, now = perf_counter() - began, self.collector.counters
         play = {
             "decisions_per_second": (now.decisions - before.decisions) / seconds,
@@ -147,7 +180,7 @@ class SelfPlay:
             if isinstance(part, Reporting):
                 play |= part.report()
         loss = losses | value_calibration(episodes)
-        groups = {"play": play, "loss": loss, "rating": gate, "time": self.stages.shares()}
+        groups = {"play": play, "loss": loss, "rating": gate, "league": pooled, "time": self.stages.shares()}
         return flatten(groups) | self._device.usage()
 
     def adapt(self, metrics: Mapping[str, float]) -> None:
@@ -175,6 +208,8 @@ class SelfPlay:
                 "engine_rng": self.engine.rng.bit_generator.state,
                 "arena": self.standing,
                 "playing_version": self.engine.policies[POLICY],
+                **({} if self.league is None else {"league": self.league.snapshot()}),
+                **({} if self.league is None else {"meetings": self._meetings.snapshot()}),
             },
             tensors={"playing": self.engine.weights(POLICY)},
             arrays=flatten({name: part.snapshot() for name, part in self._resumable().items()}),
@@ -187,6 +222,9 @@ class SelfPlay:
         self.engine.rng.bit_generator.state = values["engine_rng"]
         if isinstance(self.arena, Adaptive):
             self.arena.stand_at(values["arena"])
+        if self.league is not None:
+            self.league.restore(values["league"])
+            self._meetings.restore(values["meetings"])
         if snapshot.arrays:
             arrays = nested(snapshot.arrays)
             for name, part in self._resumable().items():
@@ -198,6 +236,7 @@ class SelfPlay:
             return {}
         parts: dict[str, Resumable] = {"arena": self.arena, "collector": self.collector, "engine": self.engine}
         players = {"player": self.player} | {f"opponent-{tag}": player for tag, player in self.opponents.items()}
+        players |= {} if self.league is None else {POOL: self.league.player}
         return parts | {name: player for name, player in players.items() if isinstance(player, Resumable)}
 
     def pause(self) -> None:
@@ -219,7 +258,11 @@ class SelfPlay:
         forward_before = self.engine.counters.forward_seconds
         settings = ("matches", f"{self.algorithm.settings_at}.batch_size")
         with self.stages.time("collect"), lower_if_too_large("playing", *settings):
-            found = self._ahead.take(wait=True) or self.collector.collect(rows)
+            found = self._ahead.take(wait=True)
+            if self.league is not None:  # nothing plays now
+                self._oldest = int(self.collector.serials.min())
+                self._meetings.change(self._shares(), at=self.collector.next_serial)
+            found = found or self.collector.collect(rows)
             if self._config.overlap:
                 self._ahead.begin(partial(self.collector.collect, rows))
             kept = recent(found, version=self.engine.policies[POLICY], max_policy_lag=max_lag) if max_lag else found
@@ -231,10 +274,56 @@ class SelfPlay:
 
     def _win_rates(self, episodes: Episodes) -> dict[str, float]:
         """How the policy did against each opponent that it met in `episodes`, by tag; a draw is a half."""
-        met = self._lineup(episodes.headers.serial).max(axis=1)  # the policy's own number is 0
+        met = self._meetings.opponents(episodes.headers.serial)  # the policy's own number is 0
         won = (episodes.headers.outcome + 1) / 2
         of = {tag: episodes.headers.complete & (met == number) for number, tag in enumerate(self.opponents, 1)}
         return {tag: float(won[rows].mean()) for tag, rows in of.items() if rows.any()}
+
+    def _make_league(self, settings: LeagueSettings, pool: Path | None) -> League:
+        if pool is None:
+            raise ValueError("a league needs a folder for its pool")
+        return League(
+            settings,
+            folder=pool,
+            engine=self.engine,
+            beside=POLICY,
+            copy=self.rater.copy,
+            seat=self.algorithm.player,
+            meetings=self._meetings,
+            first=len(self.opponents) + 1,
+            matches=self._config.matches,
+            seed=self._config.seed,
+            say=self._say,
+        )
+
+    def _shares(self) -> dict[int, float]:
+        """How often each opponent is met, by number: the fixed ones, and in the rest those of the pool."""
+        fixed = dict(enumerate(self._config.opponents.values(), 1))
+        pool = {} if self.league is None else self.league.shares()
+        rest = max(0.0, 1 - sum(fixed.values()))
+        return fixed | {number: rest * share for number, share in pool.items()}
+
+    def _meet_pool(self, episodes: Episodes) -> dict[str, float]:
+        """Counts the matches of `episodes` against the pool, and lets the league see the new policy."""
+        if self.league is None:
+            return {}
+        headers = episodes.headers
+        ended = np.flatnonzero(headers.complete)
+        serials, first = np.unique(headers.serial[ended], return_index=True)
+        points = (headers.outcome[ended][first].astype(np.float64) + 1) / 2
+        self.league.note(self._meetings.opponents(serials), points)
+        self._meetings.forget(self._oldest)
+        with self.stages.time("publish"):
+            self.league.after_update(self.checkpoint, self.update, episodes)
+        return self.league.metrics()
+
+    def _begin_anew(self) -> None:
+        """Back to the first weights, as roles ask for after a snapshot."""
+        assert self.league is not None
+        assert self._first_state is not None
+        self.algorithm.learner.load(*copy.deepcopy(self._first_state))
+        self.engine.swap(POLICY, self.algorithm.learner.policy.state_dict(), version=self.update)
+        self.league.forget_results()
 
     def _learn(self, episodes: Episodes) -> dict[str, float]:
         """Lets the learner update its policy."""

@@ -1,0 +1,219 @@
+"""Training in a league: who is met, who joins and leaves the pool, and that nothing of it is lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sparring.core import InputError
+from sparring.policy.checkpoint import load_checkpoint
+from sparring.training.config import validate_config
+from sparring.training.league import LeagueSettings
+from sparring.training.league.matchmaking import Member, most_alike, shares
+from sparring.training.loop import train
+from sparring.training.run import RunFolder
+from tests.runs import lines, updates
+
+TINY = {
+    "game": "hex",
+    "settings": {"size": 3},
+    "network": {"channels": 8, "blocks": 1},
+    "learner": {"kind": "ppo", "batch_size": 200, "minibatch_size": 100, "epochs": 1, "lr_schedule": "constant"},
+    "decisions": 2400,
+    "matches": 24,
+    "threads": 1,
+    "checkpoint": {"every": 1, "keep": 1},
+    "evaluation": {"every": 0, "matches": 4, "opponents": ["random"]},
+    "league": {"every": 2, "keep": 3, "mix": {"self": 0.2, "hard": 0.4, "uniform": 0.4}},
+}
+
+
+def run(folder, **changes):
+    config, game = validate_config({**TINY, **changes}, where="test")
+    return train(config, game, RunFolder(Path(folder)), say=lambda text: None)
+
+
+def members(folder):
+    """The names in the last resume state, without those that only end their matches."""
+    (state,) = Path(folder).glob("resume/*/state.json")
+    league = json.loads(state.read_text())["values"]["league"]
+    return [member["name"] for member in league["members"] if not member["retired"]]
+
+
+def pool(*rates, role="main"):
+    return [Member(number, f"m{number}", role, 100 * rate - 1, 98) for number, rate in enumerate(rates, 5)]
+
+
+@pytest.mark.parametrize(
+    ("mix", "wanted"),
+    [
+        ({"self": 1}, [0, 0, 0]),
+        ({"uniform": 1}, [1 / 3, 1 / 3, 1 / 3]),
+        ({"self": 3, "uniform": 1}, [1 / 12, 1 / 12, 1 / 12]),
+        ({"hard": 1}, [0.64 / 0.93, 0.25 / 0.93, 0.04 / 0.93]),
+        ({"even": 1}, [0.16 / 0.57, 0.25 / 0.57, 0.16 / 0.57]),
+        ({"newest": 1}, [0, 0, 1]),
+        ({"exploiters": 1}, [0, 0, 0]),
+        ({"exploiters": 5, "uniform": 1}, [1 / 3, 1 / 3, 1 / 3]),
+    ],
+)
+def test_opponents_are_drawn_by_the_win_rate_against_them(mix, wanted):
+    found = shares(pool(0.2, 0.5, 0.8), LeagueSettings(mix=mix))
+    assert [found.get(number, 0.0) for number in (5, 6, 7)] == pytest.approx(wanted)
+
+
+def test_those_near_in_elo_points_are_met_most():
+    found = shares(pool(0.5, 0.76, 0.99), LeagueSettings(mix={"near": 1}, elo_width=200))
+    assert found[6] / found[5] == pytest.approx(np.exp(-0.5), rel=0.01)  # 76% are 200 points
+    assert found[7] < 0.01
+
+
+def test_exploiters_meet_main_runs_alone_and_main_meets_exploiters():
+    members = [*pool(0.5, 0.5), Member(9, "x", "exploiter", 20, 98)]
+    assert set(shares(members, LeagueSettings(role="exploiter", runs=("r",)))) == {5, 6}
+    assert shares(members, LeagueSettings(mix={"exploiters": 1})) == {9: 1.0}
+    assert set(shares(members, LeagueSettings(role="league_exploiter", runs=("r",)))) == {5, 6, 9}
+    members[2].retired = True
+    assert 9 not in shares(members, LeagueSettings())
+
+
+def test_who_leaves_is_the_one_most_like_others():
+    everyone = pool(0.2, 0.5, 0.52, 0.9)
+    policies = {member.number: np.full((4, 2), 0.5) for member in everyone}
+    assert most_alike(everyone, policies, keep=8).win_rate in (0.5, 0.52)
+    policies[6] = policies[7] = np.tile([1.0, 0.0], (4, 1))
+    policies[7] = np.tile([0.0, 1.0], (4, 1))
+    assert most_alike(everyone, policies, keep=8).number == 5, "of like strength, but of another style"
+
+
+def test_old_results_fade():
+    member = Member(1, "m", "main")
+    assert member.win_rate == 0.5
+    member.note(400, 400, window=100)
+    assert member.matches == 100
+    member.note(0, 100, window=100)
+    assert member.win_rate == pytest.approx(0.5)
+
+
+def test_snapshots_join_every_n_updates_and_the_pool_keeps_its_size(tmp_path):
+    run(tmp_path / "r")
+    told = updates(tmp_path / "r")
+    assert [line["league/members"] for line in told][:8] == [0, 1, 1, 2, 2, 3, 3, 3]
+    kept = members(tmp_path / "r")
+    assert len(kept) == 3
+    assert f"{2 * (len(told) // 2):08d}" in kept, "the newest stays"
+    last = told[-1]
+    assert all(0 < last[f"league/win_rate/{name}"] < 1 for name in kept[:2])
+    assert load_checkpoint(tmp_path / "r" / "pool" / kept[0]).about["league"] == {"role": "main"}
+    assert any(line["play/mean_return"] != 0 for line in told), "in self-play alone it is 0"
+
+
+@pytest.mark.parametrize("memory", ["none", "lstm"])
+def test_a_resumed_run_keeps_pool_table_and_draws_bit_for_bit(tmp_path, memory):
+    changes = {"network": {**TINY["network"], "memory": memory}, "opponents": {"random": 0.2}}
+    run(tmp_path / "whole", **changes)
+    for decisions in (700, 1300, 2000):
+        run(tmp_path / "parts", **changes, decisions=decisions)
+    run(tmp_path / "parts", **changes)
+    ours, theirs = (updates(tmp_path / name) for name in ("parts", "whole"))
+    assert ours == theirs
+    assert members(tmp_path / "parts") == members(tmp_path / "whole")
+    for name in members(tmp_path / "whole"):
+        one, other = (load_checkpoint(tmp_path / folder / "pool" / name) for folder in ("parts", "whole"))
+        assert all(torch.equal(weight, other.weights[key]) for key, weight in one.weights.items())
+
+
+def test_a_killed_run_goes_on_with_its_pool_whole(tmp_path):
+    config = tmp_path / "preset.yaml"
+    config.write_text(json.dumps({**TINY, "checkpoint": {"every": 3, "keep": 1}}))
+    command = [
+        sys.executable,
+        "-m",
+        "sparring",
+        "train",
+        str(config),
+        "decisions=1000000",
+        "--run",
+        str(tmp_path / "r"),
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    metrics, deadline = tmp_path / "r" / "metrics.jsonl", time.monotonic() + 120
+    while time.monotonic() < deadline and not (metrics.exists() and metrics.read_text().count("\n") >= 11):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    reached = int(next((tmp_path / "r").glob("resume/*")).name)
+    decisions = next(line["decisions"] for line in updates(tmp_path / "r") if line["update"] == reached) + 800
+    run(tmp_path / "r", checkpoint={"every": 3, "keep": 1}, decisions=decisions)
+    run(tmp_path / "whole", checkpoint={"every": 3, "keep": 1}, decisions=decisions)
+    assert lines(tmp_path / "r") == lines(tmp_path / "whole")
+    assert members(tmp_path / "r") == members(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"workers": 1, "overlap": True},
+        {"learner": {"kind": "magnet", "ppo": TINY["learner"] | {"kind": "ppo"}}},
+        {
+            "learner": {
+                "kind": "alphazero",
+                "batch_size": 100,
+                "minibatch_size": 64,
+                "search": {"kind": "gumbel", "simulations": 4},
+            },
+            "decisions": 600,
+        },
+    ],
+    ids=["overlap", "magnet", "alphazero"],
+)
+def test_every_way_to_play_and_learn_takes_a_league(tmp_path, changes):
+    run(tmp_path / "r", **changes)
+    assert any(name.startswith("league/win_rate/") for line in updates(tmp_path / "r") for name in line)
+
+
+def test_two_runs_form_a_league_and_an_exploiter_begins_anew_after_each_snapshot(tmp_path):
+    run(tmp_path / "main")
+    role = {"role": "exploiter", "runs": [str(tmp_path / "main")], "every": 3}
+    run(tmp_path / "exploiter", league=role)
+    tag = [name for name in members(tmp_path / "exploiter") if name.endswith(members(tmp_path / "main")[-1])]
+    assert len(tag) == 1, "main's snapshots are in the pool"
+    own = [load_checkpoint(tmp_path / "exploiter" / "pool" / name) for name in members(tmp_path / "exploiter")]
+    assert {"exploiter", "main"} == {one.about["league"]["role"] for one in own}
+    run(tmp_path / "next", league={**TINY["league"], "keep": 10, "runs": [str(tmp_path / "exploiter")]}, decisions=1000)
+    roles = {load_checkpoint(path).about["league"]["role"] for path in (tmp_path / "next" / "pool").iterdir()}
+    assert roles == {"main", "exploiter"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"learner": {"kind": "rnad"}}, "league: rnad learns from both seats"),
+        ({"league": {"role": "exploiter"}}, "league.runs: an exploiter needs the run that it exploits"),
+        ({"league": {"mix": {"hard": 0}}}, "league.mix: some weight must be above 0"),
+        ({"league": {"mix": {"hrad": 1}}}, r"league.mix.hrad: unknown key \(did you mean 'hard'\?\)"),
+        ({"league": {"keep": 1}}, "league.keep = 1"),
+        ({"league": {"role": "boss"}}, "league.role = 'boss'"),
+        ({"league": {"evry": 3}}, r"league.evry: unknown key \(did you mean 'every'\?\)"),
+    ],
+)
+def test_a_league_that_cannot_be_is_refused_in_one_line(tmp_path, changes, said):
+    with pytest.raises(InputError, match=said):
+        run(tmp_path / "r", **changes)
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_member_that_is_gone_or_damaged_is_named(tmp_path):
+    run(tmp_path / "r", decisions=900)
+    name = members(tmp_path / "r")[0]
+    weights = tmp_path / "r" / "pool" / name / "policy.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-7] + b"mutated")
+    with pytest.raises(InputError, match=f"pool/{name}"):
+        run(tmp_path / "r")
