@@ -25,6 +25,7 @@ FACTORY = {"factory": "trap:build"}
 COMMANDS = {
     "train": [["hex-quick", "--run", "."], ["config.yaml", "--run", "."], ["best/preset.yaml", "--run", "new"]],
     "evaluate": [[".", "random"], ["random", "best", "--game", "hex"]],
+    "exploit": [[".", "--minutes", "0.05"], ["best", "--minutes", "0.05", "--run", "."]],
     "play": [["hex", "."]],
     "selfplay": [["hex", "--model", ".", "--games", "1", "--save", "games"]],
     "serve": [["--model", "a=.", "--port", "0"]],

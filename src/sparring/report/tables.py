@@ -42,6 +42,25 @@ def score_table(title: str, scores: Mapping[str, Score]) -> Group:
     return Group(Text(title, style="bold"), table)
 
 
+def exploited_table(player: str, found: Mapping[str, Any]) -> Group:
+    """What a best response to `player` won, which a perfect one would win at least."""
+    title = f"best response to {player} after {found['decisions']:,} decisions: a lower bound"
+    parts = [score_table(title, {player: found["score"]})]
+    if found["exact"] is not None:
+        low, high = found["interval"]
+        share = f", {found['gain'] / found['exact']:.0%} of it" if found["exact"] > 0 else ""
+        text = (
+            f"gain a match {found['gain']:.4f} ({low:.4f} - {high:.4f}); exactly {found['exact']:.4f} for a perfect one"
+        )
+        parts.append(Group(Text(text + share)))
+    return Group(*parts)
+
+
+def exploited_json(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as plain data."""
+    return {**found, "score": score_json(found["score"])}
+
+
 def score_json(score: Score) -> dict[str, Any]:
     """The same as plain data."""
     names = (

@@ -37,8 +37,8 @@ class LeagueSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """main meets itself and everybody; exploiter meets main's snapshots alone; league_exploiter meets everybody."""
     runs: tuple[str, ...] = ()
     """Run folders whose snapshots join the pool as they appear; they may train at the same time."""
-    mix: dict[Draw, NonNegative] | None = None
-    """How opponents are drawn, each way with its weight; null: as is usual for the role."""
+    mix: dict[Draw, NonNegative] = {}
+    """How opponents are drawn, each way with its weight; {}: as is usual for the role."""
     power: Positive = 2.0
     """Of `hard` and `exploiters`: raising it meets those that win more often against us more."""
     elo_width: Positive = 200.0
@@ -60,7 +60,7 @@ class LeagueSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     @property
     def draws(self) -> dict[Draw, float]:
         """How opponents are drawn."""
-        return ROLES[self.role].mix if self.mix is None else self.mix
+        return self.mix or ROLES[self.role].mix
 
     @property
     def threshold(self) -> float | None:
