@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import torch
 
 from sparring.core import InputError
-from sparring.policy.checkpoint import load_checkpoint
+from sparring.policy.checkpoint import load_checkpoint, save_checkpoint
 from sparring.training.config import validate_config
 from sparring.training.league import LeagueSettings
 from sparring.training.league.matchmaking import Member, most_alike, shares
@@ -91,6 +92,29 @@ def test_who_leaves_is_the_one_most_like_others():
     policies[6] = policies[7] = np.tile([1.0, 0.0], (4, 1))
     policies[7] = np.tile([0.0, 1.0], (4, 1))
     assert most_alike(everyone, policies, keep=8).number == 5, "of like strength, but of another style"
+
+
+def test_in_rock_paper_scissors_answering_the_newest_circles_and_answering_the_pool_does_not():
+    """Exact best responses in place of a learner: what is drawn makes the difference."""
+    wins = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
+
+    def throws(mix, rounds=300):
+        pool = [Member(1, "rock", "main")]
+        thrown, settings = [0], LeagueSettings(mix=mix)
+        for number in range(2, rounds):
+            met = np.zeros(3)
+            for member, share in shares(pool, settings).items():
+                met[thrown[member - 1]] += share
+            thrown.append(int((wins @ met).argmax()))
+            pool.append(Member(number, "m", "main"))
+        return np.bincount(thrown, minlength=3) / len(thrown), thrown
+
+    _, thrown = throws({"newest": 1})
+    assert thrown[:6] == [0, 1, 2, 0, 1, 2], "whatever it beats, it loses to what it was two steps before"
+    mix, thrown = throws({"uniform": 1})
+    assert thrown[:6] != [0, 1, 2, 0, 1, 2]
+    assert (wins @ mix).max() < 0.15, "the pool as a whole is nearly unexploitable, and nearer with time"
+    assert (wins @ throws({"uniform": 1}, 3000)[0]).max() < (wins @ mix).max()
 
 
 def test_old_results_fade():
@@ -184,7 +208,7 @@ def test_two_runs_form_a_league_and_an_exploiter_begins_anew_after_each_snapshot
     role = {"role": "exploiter", "runs": [str(tmp_path / "main")], "every": 3}
     run(tmp_path / "exploiter", league=role)
     taken = [name for name in members(tmp_path / "exploiter") if "-main-" in name]
-    assert {name.rpartition("-")[2] for name in taken} == set(members(tmp_path / "main"))
+    assert {name.rpartition("-")[2] for name in taken} >= set(members(tmp_path / "main"))
     own = [load_checkpoint(tmp_path / "exploiter" / "pool" / name) for name in members(tmp_path / "exploiter")]
     assert {"exploiter", "main"} == {one.about["league"]["role"] for one in own}
     run(tmp_path / "next", league={**TINY["league"], "keep": 10, "runs": [str(tmp_path / "exploiter")]}, decisions=1000)
@@ -217,3 +241,15 @@ def test_a_member_that_is_gone_or_damaged_is_named(tmp_path):
     weights.write_bytes(weights.read_bytes()[:-7] + b"mutated")
     with pytest.raises(InputError, match=f"pool/{name}"):
         run(tmp_path / "r")
+
+
+def test_code_that_a_snapshot_of_another_run_names_is_not_imported(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "trap_in_pool.py").write_text("raise SystemExit(99)")
+    run(tmp_path / "main", decisions=900)
+    (name, *_) = members(tmp_path / "main")
+    taken = load_checkpoint(tmp_path / "main" / "pool" / name)
+    save_checkpoint(tmp_path / "main" / "pool" / name, replace(taken, network={"factory": "trap_in_pool:build"}))
+    with pytest.raises(InputError, match="code of your own"):
+        run(tmp_path / "r", league={**TINY["league"], "runs": [str(tmp_path / "main")]})
+    assert "trap_in_pool" not in sys.modules

@@ -287,7 +287,7 @@ class SelfPlay:
             folder=pool,
             engine=self.engine,
             beside=POLICY,
-            copy=self.rater.copy,
+            copy=self._copy_member,
             seat=self.algorithm.player,
             meetings=self._meetings,
             first=len(self.opponents) + 1,
@@ -295,6 +295,12 @@ class SelfPlay:
             seed=self._config.seed,
             say=self._say,
         )
+
+    def _copy_member(self, checkpoint: Checkpoint) -> torch.nn.Module:
+        """A network of its own; code that a checkpoint of the pool names counts only if the run's own network is it."""
+        own = dict(checkpoint.network) == dict(self._config.network)
+        factory = partial(build_network, self._config.network, self.rater.game) if own else None
+        return checkpoint.policy(self.spec, factory, say=self._say)
 
     def _shares(self) -> dict[int, float]:
         """How often each opponent is met, by number: the fixed ones, and in the rest those of the pool."""
