@@ -40,16 +40,11 @@ _COLUMNS = {
 
 
 class TrainingPanel:
-    """Shows a run that trains on `total` decisions, `done` of them and `update` updates behind it.
+    """Shows a run that trains on `total` decisions, `done` of them and `update` updates behind it."""
 
-    With `minutes` it trains for so long instead.
-    """
-
-    def __init__(self, *, total: int, done: int = 0, update: int = 0, minutes: float | None = None) -> None:
+    def __init__(self, *, total: int, done: int = 0, update: int = 0) -> None:
         self._console = Console(stderr=True)
-        self._timed = minutes is not None
-        self._pace = Pace(total, done) if minutes is None else Pace(60 * minutes)
-        self._decisions = done
+        self._pace = Pace(total, done)
         self._update = update
         self._figures: Mapping[str, float] = {}
         self._rated: tuple[int, Mapping[str, Score], float | None] | None = None
@@ -73,8 +68,7 @@ class TrainingPanel:
 
     def update(self, update: int, decisions: int, figures: Mapping[str, float]) -> None:
         """Shows update number `update`, with its metrics, after `decisions` in all."""
-        self._update, self._decisions, self._figures = update, decisions, figures
-        self._pace.done = monotonic() - self._pace.started if self._timed else decisions
+        self._update, self._pace.done, self._figures = update, decisions, figures
         self._doing = ""
         if self._live is None and monotonic() - self._last_line >= _LINE_SECONDS:
             self._print_line("")
@@ -122,7 +116,7 @@ class TrainingPanel:
         groups = nested(self._figures)
         loss, usage = groups["loss"], self._sample()
         values = [
-            f"{self._decisions:,}",
+            f"{self._pace.done:,}",
             f"{self._pace.share:.0%}",
             self._pace.left,
             f"{groups['play']['decisions_per_second']:,.0f}",

@@ -3,7 +3,7 @@
 Every member lies as a checkpoint in the run's own folder `pool/`: its own snapshots by their update, those of other
 runs as RUN-UPDATE. A run reads others' pools and writes none but its own, so any number of runs may form a league, and
 any of them may be killed and continued. The last resume state may still name a member that has left the pool: its
-folder is removed only when two states have been written without it.
+folder is removed only when several states have been written without it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,6 +28,8 @@ from sparring.training.league.settings import LeagueSettings
 
 _PROBES = 256
 """Positions at which members are compared."""
+_STATES = 4
+"""Resume states after which a folder is removed: the last may still be under way, and an older one be fallen back to."""
 POOL = "pool"
 """What a run folder calls its pool."""
 
@@ -81,8 +83,8 @@ class League:
         """By run: its newest snapshot that was taken into the pool."""
         self._absent = set(settings.runs)
         """Runs that have nothing yet."""
-        self._leaving: list[list[str]] = [[], []]
-        """Folders to be removed, by resume states that were written without them: none, one."""
+        self._leaving: list[list[str]] = [[] for _ in range(_STATES)]
+        """Folders to be removed, by how many resume states were taken without them."""
 
     def shares(self) -> dict[int, float]:
         """How often each member is met from now on, by number."""
@@ -122,10 +124,10 @@ class League:
 
     def snapshot(self) -> dict[str, Any]:
         """Everything but the weights, JSON-ready; removes the folders that no state needs any more."""
-        for name in self._leaving[1]:
+        for name in self._leaving[-1]:
             if (self._folder / name).exists():
                 remove_folder(self._folder / name)
-        self._leaving = [[], self._leaving[0]]
+        self._leaving = [[], *self._leaving[:-1]]
         return {
             "members": [asdict(member) for member in self._members],
             "next": self._next,
