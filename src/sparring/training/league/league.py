@@ -29,7 +29,7 @@ from sparring.training.league.settings import LeagueSettings
 _PROBES = 256
 """Positions at which members are compared."""
 _STATES = 4
-"""Resume states after which a folder is removed: the last may still be under way, and an older one be fallen back to."""
+"""Resume states after which a folder goes: the last may be under way, and an older one be fallen back to."""
 POOL = "pool"
 """What a run folder calls its pool."""
 
