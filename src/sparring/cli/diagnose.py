@@ -18,7 +18,9 @@ def diagnose(
     ] = None,
     test: Annotated[
         list[str] | None,
-        typer.Option(help="env, encode, mask, inference, learner, store, gpu; repeatable.  [default: all]"),
+        typer.Option(
+            metavar="TEST", help="env, encode, mask, inference, learner, store, gpu; repeatable.  [default: all]"
+        ),
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.1, max=3600, help="How long to measure, set-up apart.")] = 20.0,
     whatif: Annotated[
