@@ -117,7 +117,7 @@ def _kept(policy: Policy, batch: Batch, device: Device) -> tuple[int, int]:
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in known:
             found[storage.data_ptr()] = storage.nbytes()
-        return tensor
+        return tensor.detach()  # the tensor itself would hold the node that holds it, and never be freed
 
     def mark(sign: int) -> None:
         inside[0] += sign * sum(found.values())
