@@ -6,10 +6,13 @@ import sys
 
 import pytest
 
+from sparring.core import InputError
+from sparring.learn import parallel
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
 from sparring.learn.ppo import PpoSettings
-from sparring.training.ranks import scaled
+from sparring.training.config import load_config
+from sparring.training.ranks import own_config, scaled
 from tests.runs import lines
 
 SMALL = ["network.width=8", "learner.batch_size=64", "learner.minibatch_size=32", "matches=8", "threads=1"]
@@ -48,3 +51,11 @@ def test_a_run_goes_from_two_processes_to_one_with_one_curve(tmp_path):
     assert after[: len(before)] == before
     assert [line["update"] for line in after] == list(range(1, len(after) + 1))
     assert len(after) > len(before)
+
+
+def test_a_league_in_several_processes_is_refused(monkeypatch):
+    config, _ = load_config("kuhn-ppo", ["league.every=5"])
+    assert own_config(config) == config
+    monkeypatch.setattr(parallel, "size", lambda: 2)
+    with pytest.raises(InputError, match="league: 2 processes would each keep a pool of their own"):
+        own_config(config)

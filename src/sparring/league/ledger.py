@@ -254,11 +254,6 @@ class Ledger:
             rows, players = found.fetchall(), self._players()
             return [_match(row, players) for row in rows]
 
-    def set_record(self, id: str, record: str) -> None:
-        """Notes where match `id` is kept; empty: nowhere any more."""
-        with self._told(), self._writing():
-            self._db.execute("UPDATE matches SET record = ? WHERE id = ?", (record, id))
-
     def tallies(self, game: str) -> list[Tally]:
         """What came of all matches of `game`, counted."""
         query = (

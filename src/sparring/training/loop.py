@@ -6,7 +6,7 @@ joined.
 
 import signal
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,14 +15,14 @@ from sparring.inference.threads import set_threads
 from sparring.league import Entrant
 from sparring.learn import parallel
 from sparring.policy.checkpoint import Checkpoint
-from sparring.report.metrics import Metrics, check_report
-from sparring.report.panel import TrainingPanel
+from sparring.report.metrics import check_report
 from sparring.report.progress import compiling_announced
-from sparring.training.config import TrainConfig, flat_settings
+from sparring.training.config import TrainConfig
 from sparring.training.deadline import Deadline
 from sparring.training.opponents import find_opponents
 from sparring.training.ranks import as_one, own_config
 from sparring.training.rating import Ratings
+from sparring.training.reporting import reporting
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
 from sparring.training.state import Saver, read_own, restore
@@ -105,7 +105,6 @@ def _train(
         compiling_announced(say),
         closing(_trainee(config, game, opponents, folder.pool, say)) as trainee,
         closing(Ratings(trainee.rater, folder, trainee.stages)) as ratings,
-        ExitStack() as desk,
     ):
         trainee.start()  # before the folder is made: settings may still prove unusable
         resumed = folder.open(given, say) if lead else None
@@ -114,53 +113,39 @@ def _train(
             state = read_own(folder, resumed or folder.read_resume(saved), say)
             restore(state, trainee, ratings, run=folder.path)
             say(f"resuming {folder.path} at update {trainee.update}, {trainee.decisions:,} decisions")
-        metrics, panel = None, None
         if lead:
             folder.keep_opponents(opponents.values())
-            settings = flat_settings(given, game)
-            metrics = desk.enter_context(
-                Metrics(folder.path, resumed_at=trainee.update, settings=settings, report=config.report, say=say)
-            )
-            panel = desk.enter_context(
-                TrainingPanel(total=config.decisions, done=trainee.decisions, update=trainee.update)
-            )
-        watch = panel.doing if panel is not None else _silent
-        deadline, stopped = Deadline(config.job.time_limit_hours), ""
         interrupts = Interrupts(
             lambda: say("stopping after this update; again to stop now"),
             also=[signal.Signals[f"SIG{config.job.signal}"]],
             patient=parallel.size() > 1,
         )
-        with interrupts, Saver(trainee, ratings, folder, config.checkpoint) as saver:
-            while trainee.decisions < config.decisions and not stopped:
-                with saver.update():
-                    figures = trainee.advance()  # collect, learn, publish
-                    checkpoint = trainee.checkpoint()
-                    rating = ratings.after_update(checkpoint, trainee.standing, watch=watch) if lead else None
-                    figures |= rating.metrics() if rating is not None else {}
-                    figures = as_one(figures)
-                    trainee.adapt(figures)
-                    if metrics is not None:
-                        metrics.write(trainee.update, trainee.decisions, figures)
-                if panel is not None:
-                    panel.update(trainee.update, trainee.decisions, figures)
-                    if rating is not None:
-                        panel.rated(rating.checkpoint.version, rating.scores, rating.nash_conv)
-                if on_update is not None:
-                    on_update(Update(trainee.update, trainee.decisions, figures, checkpoint))
-                deadline.update_ended()
-                if parallel.anyone(interrupts.asked):
-                    stopped = interrupts.name or "a signal to another process"
-                elif parallel.decided(deadline.reached):
-                    stopped = "time limit"
-                elif parallel.decided(saver.due):
-                    saver.save()
-        finished = trainee.decisions >= config.decisions
-        if finished and lead:
-            for rating in ratings.finish(trainee.checkpoint(), trainee.standing, watch=watch):
-                if metrics is not None and panel is not None:
-                    metrics.write(trainee.update, trainee.decisions, rating.metrics())
-                    panel.rated(rating.checkpoint.version, rating.scores, rating.nash_conv)
+        deadline, stopped = Deadline(config.job.time_limit_hours), ""
+        with reporting(folder, given, game, trainee, say) as reporter:
+            with interrupts, Saver(trainee, ratings, folder, config.checkpoint) as saver:
+                while trainee.decisions < config.decisions and not stopped:
+                    with saver.update():
+                        figures = trainee.advance()  # collect, learn, publish
+                        checkpoint = trainee.checkpoint()
+                        rating = (
+                            ratings.after_update(checkpoint, trainee.standing, watch=reporter.doing) if lead else None
+                        )
+                        figures = as_one(figures | (rating.metrics() if rating is not None else {}))
+                        trainee.adapt(figures)
+                        reporter.updated(trainee, figures, rating)
+                    if on_update is not None:
+                        on_update(Update(trainee.update, trainee.decisions, figures, checkpoint))
+                    deadline.update_ended()
+                    if parallel.anyone(interrupts.asked):
+                        stopped = interrupts.name or "a signal to another process"
+                    elif parallel.decided(deadline.reached):
+                        stopped = "time limit"
+                    elif parallel.decided(saver.due):
+                        saver.save()
+            finished = trainee.decisions >= config.decisions
+            if finished and lead:
+                for rating in ratings.finish(trainee.checkpoint(), trainee.standing, watch=reporter.doing):
+                    reporter.rated(trainee, rating)
         folder.note_ending("finished" if finished else "stopped", stopped or "all decisions", update=trainee.update)
     scores = ratings.latest.scores if finished and ratings.latest is not None else {}
     return Outcome(trainee.update, trainee.decisions, finished, scores, leads=lead)

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
+from sparring.core import InputError
 from sparring.learn import parallel
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
@@ -23,11 +24,13 @@ _SUMMED = ("_per_second", "failed_matches", "dropped", "window_rows")
 def own_config(config: TrainConfig) -> TrainConfig:
     """`config` as this process follows it: seeds of its own for what it plays, and its part of every batch.
 
-    Episodes on disk are dealt out by their dataset, for which all must have one seed.
+    Episodes on disk are dealt out by their dataset, for which all must have one seed. Raises `InputError` for a league.
     """
     count = parallel.size()
     if count == 1:
         return config
+    if config.league is not None:
+        raise InputError(f"league: {count} processes would each keep a pool of their own; allowed in several: null")
     matches = config.matches if config.parallel.scaling != "off" else max(1, config.matches // count)
     seed = config.seed if config.data else config.seed + _APART * parallel.rank()
     learner = scaled(config.learner, config.parallel.scaling, count)
