@@ -16,7 +16,7 @@ from sparring.training.self_play import SelfPlay
 def curve(preset: str, label: str, *, updates: int, every: int, bar: float | None = None) -> None:
     """Trains and prints NashConv every `every` updates; at the end beside `bar`, what it should come below."""
     config, game = load_config(preset, ["threads=1"])
-    training = SelfPlay(config, game, say=lambda text: None)
+    training = SelfPlay(config, game, {}, say=lambda text: None)
     began = time.process_time()
     try:
         for update in range(updates + 1):

@@ -36,7 +36,7 @@ def open_training(*, overlap: bool, quick: bool) -> SelfPlay:
     if quick:
         overrides += ["matches=64", "learner.batch_size=4096"]
     config, game = load_config(PRESET, overrides)
-    return SelfPlay(config, game, say=lambda text: None)
+    return SelfPlay(config, game, {}, say=lambda text: None)
 
 
 @dataclass(frozen=True)
