@@ -41,6 +41,7 @@ COMMANDS = {
     "rewards inspect": [["."]],
     "rewards ablate": [["config.yaml"]],
     "presets": [["config.yaml"]],
+    "report": [["."]],
     "data stats": [["store"]],
     "data show": [["store", "--episode", "0"]],
     "replays download": [["store", "--output", "out"]],

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from sparring.core import InputError
+from sparring.core import InputError, masked_log_softmax
 from sparring.core.episodes import pack_mask
 from sparring.league import Seating, Style
 from sparring.league.selfplay import Plan, self_play
-from sparring.learn.imitation import chosen_actions, imitation_losses
+from sparring.learn.choices import chosen_actions
+from sparring.learn.imitation import imitation_losses
 from sparring.policy.checkpoint import load_checkpoint
 from sparring.training.config import validate_config
 from sparring.training.loop import train
@@ -21,7 +22,8 @@ TINY = {
     "game": "hex",
     "settings": {"size": 4},
     "network": {"channels": 8, "blocks": 1},
-    "learner": {"kind": "imitation", "batch_size": 512, "minibatch_size": 64, "holdout": 0.2},
+    "learner": {"kind": "imitation", "batch_size": 512, "minibatch_size": 64},
+    "validation": {"share": 0.2},
     "decisions": 3000,
     "threads": 1,
     "checkpoint": {"every": 2},
@@ -47,7 +49,8 @@ def run(folder, store, learner=None, **changes):
 def losses(probabilities, legal, chosen, weight=None, **options):
     weight = torch.ones(len(probabilities)) if weight is None else torch.tensor(weight)
     logits = torch.log(torch.tensor(probabilities))
-    found = imitation_losses(logits, torch.tensor(legal), torch.tensor(chosen), weight, **options)
+    log_probs = masked_log_softmax(logits, torch.tensor(legal), xp=torch)
+    found = imitation_losses(log_probs, torch.tensor(legal), torch.tensor(chosen), weight, **options)
     return {name: float(value) for name, value in found.items()}
 
 
@@ -70,7 +73,9 @@ def test_illegal_actions_have_no_part_in_it():
 def test_a_row_without_weight_neither_counts_nor_has_a_gradient():
     logits = torch.zeros(2, 3, requires_grad=True)
     chosen = torch.tensor([[True, False, False], [False, True, False]])
-    found = imitation_losses(logits, torch.ones(2, 3, dtype=torch.bool), chosen, torch.tensor([1.0, 0.0]))
+    legal = torch.ones(2, 3, dtype=torch.bool)
+    log_probs = masked_log_softmax(logits, legal, xp=torch)
+    found = imitation_losses(log_probs, legal, chosen, torch.tensor([1.0, 0.0]))
     found["policy_loss"].backward()
     assert found["policy_loss"].item() == pytest.approx(math.log(3))
     assert logits.grad is not None
@@ -96,7 +101,7 @@ def test_a_run_learns_what_a_player_does_and_plays_it(tmp_path, store):
     assert outcome.finished
     assert outcome.scores["random"].win_rate > 0.75
     validated = [line for line in lines(tmp_path / "run") if "validation/top1" in line]
-    assert validated[-1]["validation/policy_loss"] < validated[0]["validation/policy_loss"]
+    assert validated[-1]["validation/log_loss"] < validated[0]["validation/log_loss"]
     assert validated[-1]["validation/top1"] > 2 / 16  # the player draws lots among moves that are as good
     assert load_checkpoint(tmp_path / "run" / "best").spec.game == "hex"
 
@@ -124,8 +129,10 @@ def test_networks_with_memory_imitate_windows(tmp_path, store, memory):
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"data": []}, "data: imitation needs episodes"),
-        ({"learner": {"kind": "ppo"}, "data": ["x"]}, "data: only imitation learns from episodes on disk"),
+        ({"learner": {"kind": "ppo"}, "data": ["x"]}, "data, data_share: ppo needs both"),
+        ({"learner": {"kind": "ppo"}, "data": [], "data_share": 0.2}, "data, data_share: ppo needs both"),
+        ({"data_share": 0.5}, "data_share: imitation learns from data alone"),
+        ({"validation": {"since": "2025-02-30"}}, "validation.since = '2025-02-30': no such day"),
         ({"opponents": {"path": 0.5}}, "opponents: imitation plays no matches"),
     ],
 )
@@ -137,5 +144,8 @@ def test_what_does_not_go_together_is_one_line(changes, line):
 def test_episodes_that_do_not_fit_are_one_line(tmp_path, store):
     with pytest.raises(InputError, match="data: 17 actions, not 26|data: "):
         run(tmp_path / "run", store, settings={"size": 5})
+    config, game = validate_config({**TINY, "data": []}, where="test")
+    with pytest.raises(InputError, match="data: imitation needs episodes: data=FOLDER"):
+        train(config, game, RunFolder(tmp_path / "run"), say=lambda text: None)
     with pytest.raises(InputError, match="nothing"):
         run(tmp_path / "run", tmp_path / "nothing")

@@ -1,7 +1,7 @@
 """Words for episodes: what a game may say of its arrays to people who look at data."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -28,6 +28,18 @@ class Words(Protocol):
 
     def kinds(self, episodes: Episodes) -> Counter[str]:
         """How often each kind of action was chosen, where it is known what was."""
+        ...
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The kinds of choices that `choice_kinds` numbers, such as `move` and `switch`."""
+        ...
+
+    def choice_kinds(self, observation: Mapping[str, Array], chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """`intp[r]` the kind of the choice that r rows with these observations show, an index into `choices`.
+
+        `chosen: bool[r, actions]` is what may have been chosen; -1 where that leaves the kind open.
+        """
         ...
 
     def named(self, episodes: Episodes) -> Mapping[str, Counter[str]]:

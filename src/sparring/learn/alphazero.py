@@ -1,6 +1,6 @@
 """AlphaZero: play with search, and teach the network what the search found and how the matches ended."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from sparring.learn import parallel
 from sparring.learn.learner import mean_metrics
 from sparring.learn.optimiser import Optimiser, OptimiserSettings
 from sparring.learn.replay import ReplayWindow
+from sparring.learn.ties import Tie, Tied, add_ties
 from sparring.policy import Output, Policy, value_error
 from sparring.search import GumbelSettings, PlaySettings, SearchSettings
 from sparring.search.player import false_resigns
@@ -102,14 +103,17 @@ class AlphaZero:
         """The policy being trained."""
         return self._optimiser.policy
 
-    def update(self, episodes: Episodes, *, progress: float) -> dict[str, float]:
+    def update(self, episodes: Episodes, *, progress: float, ties: Sequence[Tie] = ()) -> dict[str, float]:
         """Adds `episodes` to the window and takes as many gradient steps as `replay_ratio` asks for."""
         settings = self._settings
         learning_rate = self._optimiser.schedule(progress)
         self._window.add(searched_rows(episodes, settings.q_ratio))
         steps = max(1, round(parallel.average(episodes.rows) * settings.replay_ratio / settings.minibatch_size))
         metrics = mean_metrics(
-            [self._step(self._window.draw(settings.minibatch_size, self._rng), episodes.spec) for _ in range(steps)]
+            [
+                self._step(self._window.draw(settings.minibatch_size, self._rng), episodes.spec, ties)
+                for _ in range(steps)
+            ]
         )
         self._optimiser.absorb(episodes)
         metrics |= {
@@ -122,7 +126,7 @@ class AlphaZero:
             metrics |= {"resigned": resigned / len(episodes), "false_resigns": wrong / max(1, resigned)}
         return metrics
 
-    def _step(self, rows: SearchedRows, spec: GameSpec) -> dict[str, float]:
+    def _step(self, rows: SearchedRows, spec: GameSpec, ties: Sequence[Tie]) -> dict[str, float]:
         """One gradient step on drawn rows. Returns its metrics."""
         device = self._device
         legal, target_policy = unpack_mask(rows.legal, spec.actions), rows.policy.astype(np.float32)
@@ -131,7 +135,8 @@ class AlphaZero:
         observation, mask = device.tensors(rows.observation), device.tensor(legal)
         target_policies, value_targets = device.tensor(target_policy), device.tensor(rows.value)
         output = self._answers(spec, observation, mask)
-        losses = alphazero_losses(output.logits.float(), mask, target_policies, value_error(output, value_targets))
+        log_probs = masked_log_softmax(output.logits.float(), mask, xp=torch)
+        losses = alphazero_losses(log_probs, mask, target_policies, value_error(output, value_targets))
         suspects = flatten({"observation": observation}) | {
             "policy target": target_policies,
             "value target": value_targets,
@@ -139,6 +144,8 @@ class AlphaZero:
             "value": output.value,
         }
         loss = losses["policy_loss"] + self._settings.value_coef * losses["value_loss"]
+        tied = Tied(spec, observation, mask, log_probs, valid=torch.ones_like(value_targets, dtype=torch.bool))
+        loss = add_ties(loss, losses, ties, tied)
         grad_norm = self._optimiser.step(loss, suspects)
         return {name: float(part.detach()) for name, part in losses.items()} | {"grad_norm": grad_norm}
 
@@ -193,13 +200,12 @@ def mirror(
     policy[rows] = policy[rows][:, permutation]
 
 
-def alphazero_losses(logits: Tensor, legal: Tensor, policy: Tensor, value_error: Tensor) -> dict[str, Tensor]:
+def alphazero_losses(log_probs: Tensor, legal: Tensor, policy: Tensor, value_error: Tensor) -> dict[str, Tensor]:
     """Cross-entropy against the search's policy and the value error, means over k rows.
 
-    `logits, policy: float[k, actions]`, `legal: bool[k, actions]`, `value_error: float[k]`. `policy_kl` is the KL
+    `log_probs, policy: float[k, actions]`, `legal: bool[k, actions]`, `value_error: float[k]`. `policy_kl` is the KL
     divergence from the search's policy to the network's: the cross-entropy without the part that no network can avoid.
     """
-    log_probs = masked_log_softmax(logits, legal, xp=torch)
     cross_entropy = -torch.where(legal, policy * log_probs, 0.0).sum(-1).mean()
     negative_entropy = torch.where(policy > 0, policy * policy.clamp_min(1e-9).log(), 0.0).sum(-1).mean()
     return {

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from sparring.core import Episodes, RunError
+from sparring.learn.ties import Tie
 from sparring.policy import Policy
 
 
@@ -19,8 +20,8 @@ class Learner(Protocol):
         """The policy being trained; its weights go to the inference engine after each update."""
         ...
 
-    def update(self, episodes: Episodes, *, progress: float) -> dict[str, float]:
-        """Learns from `episodes`; `progress` in [0, 1] drives schedules. Returns metrics by name."""
+    def update(self, episodes: Episodes, *, progress: float, ties: Sequence[Tie] = ()) -> dict[str, float]:
+        """Learns from `episodes`, held to `ties`; `progress` in [0, 1] drives schedules. Returns metrics by name."""
         ...
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:

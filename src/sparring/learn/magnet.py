@@ -8,7 +8,8 @@ equilibrium.
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -20,9 +21,9 @@ from sparring.core import Episodes
 from sparring.core.rows import flatten, nested
 from sparring.core.settings import Count, NonNegative
 from sparring.inference import Device
-from sparring.learn.batches import Batch
 from sparring.learn.outputs import row_outputs
 from sparring.learn.ppo import Ppo, PpoSettings
+from sparring.learn.ties import Tie, Tied, kl_divergence
 from sparring.policy import Policy
 
 
@@ -60,16 +61,11 @@ class Magnet:
         """The policy being trained."""
         return self._ppo.policy
 
-    def update(self, episodes: Episodes, *, progress: float) -> dict[str, float]:
+    def update(self, episodes: Episodes, *, progress: float, ties: Sequence[Tie] = ()) -> dict[str, float]:
         """PPO's update with the penalty, and a new reference when it is time."""
         each = [row_outputs(reference, episodes, device=self._device)[0] for reference in self.references]
-        reference_log_probs = torch.stack(each).mean(dim=0)
-
-        def penalty(batch: Batch, log_probs: Tensor) -> Tensor:
-            rows = torch.from_numpy(batch.rows).to(reference_log_probs.device)
-            return self._settings.kl_coef * kl_divergence(log_probs, reference_log_probs[rows], batch.legal)
-
-        metrics = self._ppo.update(episodes, progress=progress, penalty=penalty)
+        portfolio = _Portfolio(torch.stack(each).mean(dim=0), self._settings.kl_coef)
+        metrics = self._ppo.update(episodes, progress=progress, ties=[portfolio, *ties])
         self._updates += 1
         if self._updates % self._settings.period == 0:
             self.references = [*self.references, self._copy()][-self._settings.references :]
@@ -96,6 +92,16 @@ class Magnet:
         return copy.deepcopy(self._ppo.policy).requires_grad_(False)
 
 
-def kl_divergence(log_probs: Tensor, reference_log_probs: Tensor, legal: Tensor) -> Tensor:
-    """`float[...]` KL divergence from `log_probs` to `reference_log_probs`, both `float[..., actions]`."""
-    return torch.where(legal, log_probs.exp() * (log_probs - reference_log_probs), 0.0).sum(-1)
+@dataclass(frozen=True)
+class _Portfolio:
+    """The tie to the references, whose mean log-probabilities of all rows are `log_probs: float[r, actions]`."""
+
+    log_probs: Tensor
+    kl_coef: float
+
+    def loss(self, tied: Tied) -> tuple[Tensor, dict[str, Tensor]]:
+        """The mean divergence times its coefficient."""
+        assert tied.rows is not None
+        rows = torch.from_numpy(tied.rows).to(self.log_probs.device)
+        penalty = self.kl_coef * tied.mean(kl_divergence(tied.log_probs, self.log_probs[rows], tied.legal))
+        return penalty, {"penalty": penalty}

@@ -1,4 +1,4 @@
-"""What a policy that did not play would have said to every row of some episodes.
+"""Reference networks: what a policy that did not play would have said to every row of some episodes.
 
 Reference networks (R-NaD's snapshots, a magnet's portfolio) have memory of their own, which nobody stored: it is
 computed again from each episode's first row.
@@ -14,7 +14,7 @@ from torch import Tensor
 from sparring.core import Array, Episodes, masked_log_softmax
 from sparring.inference import Device
 from sparring.learn.batches import padded
-from sparring.policy import Policy
+from sparring.policy import Policy, policy_for
 
 
 @torch.no_grad()
@@ -23,6 +23,7 @@ def row_outputs(policy: Policy, episodes: Episodes, *, device: Device, rows: int
 
     Episodes must begin where their matches began if the policy has memory.
     """
+    policy = policy_for(policy, episodes.spec)
     log_probs = torch.empty((episodes.rows, episodes.spec.actions), device=device.torch_device)
     values = torch.empty(episodes.rows, device=device.torch_device)
     if not policy.initial_memory(1):
@@ -44,6 +45,15 @@ def row_outputs(policy: Policy, episodes: Episodes, *, device: Device, rows: int
         target, mask = device.tensor(index[valid]), device.tensor(valid)
         log_probs[target], values[target] = found[mask], value[mask]
     return log_probs, values
+
+
+@torch.no_grad()
+def move_towards(target: Policy, policy: Policy, part: float) -> None:
+    """Moves the weights of `target` by `part` of the way to those of `policy`, and takes over what is not learnt."""
+    for mine, theirs in zip(target.parameters(), policy.parameters(), strict=True):
+        mine.lerp_(theirs, part)
+    for fixed, theirs_fixed in zip(target.buffers(), policy.buffers(), strict=True):
+        fixed.copy_(theirs_fixed)
 
 
 def _answers(

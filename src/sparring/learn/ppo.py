@@ -3,7 +3,7 @@
 Both seats' episodes train the one policy: in a zero-sum game each is the other's opponent.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from sparring.learn.batches import Batch, batches
 from sparring.learn.learner import NotFinite, explained_variance, first_not_finite, mean_metrics
 from sparring.learn.optimiser import Optimiser, OptimiserSettings
 from sparring.learn.returns import generalised_advantages
+from sparring.learn.ties import Tie, Tied, add_ties
 from sparring.policy import Policy, value_error
 
 
@@ -56,10 +57,6 @@ class PpoSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind"
     raising it relies less on the value function and waits longer; 0 always waits for the end."""
 
 
-Penalty = Callable[[Batch, Tensor], Tensor]
-"""A further loss of each row, `float[T, B]`, from a batch and the policy's log-probabilities `float[T, B, actions]`."""
-
-
 class Ppo:
     """The PPO learner."""
 
@@ -74,7 +71,7 @@ class Ppo:
         """The policy being trained."""
         return self._optimiser.policy
 
-    def update(self, episodes: Episodes, *, progress: float, penalty: Penalty | None = None) -> dict[str, float]:
+    def update(self, episodes: Episodes, *, progress: float, ties: Sequence[Tie] = ()) -> dict[str, float]:
         """Up to `epochs` passes over `episodes`, fewer if the policy has moved far enough before."""
         settings, steps = self._settings, episodes.steps
         learning_rate = self._optimiser.schedule(progress)
@@ -92,7 +89,7 @@ class Ppo:
         epochs = 0
         for _ in range(settings.epochs):
             epoch = [
-                self._step(batch, advantage, value_target, penalty)
+                self._step(batch, episodes, advantage, value_target, ties)
                 for batch in batches(
                     episodes, minibatch_size=settings.minibatch_size, device=self._device, rng=self._rng
                 )
@@ -126,9 +123,10 @@ class Ppo:
     def _step(
         self,
         batch: Batch,
+        episodes: Episodes,
         advantage: NDArray[np.float32],
         value_target: NDArray[np.float32],
-        penalty: Penalty | None,
+        ties: Sequence[Tie],
     ) -> dict[str, float]:
         """One gradient step. Returns its metrics."""
         settings, device = self._settings, self._device
@@ -149,9 +147,7 @@ class Ppo:
             + settings.value_coef * losses["value_loss"]
             - settings.entropy_coef * losses["entropy"]
         )
-        if penalty is not None:
-            losses["penalty"] = (penalty(batch, log_probs) * batch.valid).sum() / batch.valid.sum()
-            loss = loss + losses["penalty"]
+        loss = add_ties(loss, losses, ties, Tied.of(batch, episodes, log_probs))
         suspects = batch.inputs | {
             "log_prob": batch.log_prob,
             "advantage": advantages,

@@ -37,3 +37,25 @@ def generalised_advantages(
             next_value = np.float64(value[t])
         row = end
     return advantage, advantage + value
+
+
+@numba.njit("float32[:](float32[:], float32[:], int32[:], float32[:], float64, int64)", cache=True)
+def n_step_returns(
+    reward: Floats, value: Floats, lengths: NDArray[np.int32], last_value: Floats, gamma: float, n: int
+) -> Floats:
+    """`float32[r]` what came in the next `n` rows and the value of the row behind them, for episodes laid end to end.
+
+    Arguments as in `generalised_advantages`. Where an episode ends before, its last value stands for what comes after.
+    """
+    target = np.empty_like(reward)
+    start = 0
+    for episode in range(len(lengths)):
+        end = start + lengths[episode]
+        for row in range(start, end):
+            ahead = min(row + n, end)
+            total = np.float64(value[ahead] if ahead < end else last_value[episode])
+            for t in range(ahead - 1, row - 1, -1):
+                total = reward[t] + gamma * total
+            target[row] = total
+        start = end
+    return target

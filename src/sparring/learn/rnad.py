@@ -34,7 +34,8 @@ from sparring.learn import parallel
 from sparring.learn.batches import one_batch
 from sparring.learn.learner import explained_variance, mean_metrics
 from sparring.learn.optimiser import LrSchedule, Optimiser, OptimiserSettings
-from sparring.learn.outputs import row_outputs
+from sparring.learn.outputs import move_towards, row_outputs
+from sparring.learn.ties import Tie, Tied, add_ties
 from sparring.learn.vtrace import VtraceRows, VtraceSettings, belief_weights, joint_order, two_seat_vtrace
 from sparring.policy import Output, Policy, value_error
 
@@ -108,7 +109,7 @@ class Rnad:
         """The policy that learns and plays."""
         return self._optimiser.policy
 
-    def update(self, episodes: Episodes, *, progress: float) -> dict[str, float]:
+    def update(self, episodes: Episodes, *, progress: float, ties: Sequence[Tie] = ()) -> dict[str, float]:
         """One pass over the matches of `episodes`, a gradient step for every `minibatch_size` rows."""
         settings = self._settings
         if episodes.spec.seats != 2:
@@ -116,7 +117,7 @@ class Rnad:
         if not episodes.headers.complete.all():
             raise ValueError("R-NaD learns from whole matches: collect without truncating episodes")
         learning_rate = self._optimiser.schedule(progress)
-        metrics = mean_metrics([self._step(part) for part in whole_matches(episodes, settings.minibatch_size)])
+        metrics = mean_metrics([self._step(part, ties) for part in whole_matches(episodes, settings.minibatch_size)])
         self._optimiser.absorb(episodes)
         start, size = iteration_at(self.steps, settings.iterations)
         return metrics | {
@@ -125,7 +126,7 @@ class Rnad:
             "learning_rate": learning_rate,
         }
 
-    def _step(self, episodes: Episodes) -> dict[str, float]:
+    def _step(self, episodes: Episodes, ties: Sequence[Tie]) -> dict[str, float]:
         """One gradient step on whole matches. Returns its metrics."""
         settings, device = self._settings, self._device
         batch = one_batch(episodes, device=device)
@@ -161,13 +162,14 @@ class Rnad:
             "action value": q,
             "behaviour policy": mu,
         }
-        loss = (policy_loss + settings.value_coef * value_loss) * parallel.share(batch.valid.sum())
+        losses = {"policy_loss": policy_loss, "value_loss": value_loss}
+        loss = policy_loss + settings.value_coef * value_loss
+        tied = Tied(batch.spec, {}, legal, log_probs, torch.ones_like(value_target, dtype=torch.bool), episodes, rows)
+        loss = add_ties(loss, losses, ties, tied) * parallel.share(batch.valid.sum())
         grad_norm = self._optimiser.step(loss, suspects)
         self._move_references()
         behaviour_kl = torch.where(mu > 0, mu * (mu.clamp_min(1e-30).log() - log_pi), 0.0).sum(-1)
-        return {
-            "policy_loss": float(policy_loss.detach()),
-            "value_loss": float(value_loss.detach()),
+        return {name: float(part.detach()) for name, part in losses.items()} | {
             "entropy": float(entropy(log_pi, xp=torch).mean()),
             "behaviour_kl": float(behaviour_kl.mean()),
             "regularisation_kl": float(regularisation.mean()),
@@ -219,14 +221,10 @@ class Rnad:
         tensor = self._device.tensor
         return tensor(targets.value_target), tensor(targets.td_error), tensor(belief)
 
-    @torch.no_grad()
     def _move_references(self) -> None:
         """Moves the target towards the acting policy, and at an iteration's end the snapshots to the target."""
         start, size = iteration_at(self.steps, self._settings.iterations)
-        for mine, theirs in zip(self.target.parameters(), self.policy.parameters(), strict=True):
-            mine.lerp_(theirs, self._settings.target_network_avg)
-        for fixed, theirs_fixed in zip(self.target.buffers(), self.policy.buffers(), strict=True):
-            fixed.copy_(theirs_fixed)
+        move_towards(self.target, self.policy, self._settings.target_network_avg)
         self.steps += 1
         if self.steps == start + size:
             self.before.load_state_dict(self.previous.state_dict())

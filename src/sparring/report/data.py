@@ -39,7 +39,7 @@ def statistics_table(found: Mapping[str, Any]) -> Group:
 def statistics_page(found: Mapping[str, Any]) -> str:
     """The counts of each spec as one HTML page that needs no network."""
     games = sorted({spec["game"] for spec in found["specs"]})
-    return _template().substitute(
+    return page_template("data.html").substitute(
         title=html.escape(f"Episodes of {', '.join(games)}"),
         stores=html.escape(", ".join(found["stores"])),
         sections="\n".join(map(_section, found["specs"])),
@@ -151,5 +151,6 @@ def _histogram(histogram: Sequence[Mapping[str, int]]) -> str:
 
 
 @cache
-def _template() -> Template:
-    return Template((files("sparring.report") / "pages" / "data.html").read_text("utf-8"))
+def page_template(name: str) -> Template:
+    """The page called `name` of those that lie in `pages/`."""
+    return Template((files("sparring.report") / "pages" / name).read_text("utf-8"))

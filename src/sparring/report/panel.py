@@ -141,8 +141,8 @@ def _figures(figures: Mapping[str, float], usage: Usage, columns: int) -> list[R
     work = {
         "speed": {
             "decisions/s": f"{play['decisions_per_second']:,.0f}",
-            "matches/s": f"{play['matches_per_second']:,.0f}",
-            "batch": f"{play['mean_batch']:,.0f}",
+            **({"matches/s": f"{play['matches_per_second']:,.0f}"} if "matches_per_second" in play else {}),
+            **({"batch": f"{play['mean_batch']:,.0f}"} if "mean_batch" in play else {}),
         },
         "machine": {
             f"CPU of {cores()}": f"{usage.cores:.1f}",

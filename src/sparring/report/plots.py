@@ -1,7 +1,8 @@
-"""Bars as SVG, for pages that need no network."""
+"""Bars and lines as SVG, for pages that need no network."""
 
 import html
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 _WIDTH = 500
 _HEIGHT = 190
@@ -10,6 +11,8 @@ _ROW = 19
 _NAME = 150
 _LABELS = 8
 _WIDEST = 60
+_COLOURS = 6
+_DOTS = 40
 
 
 def columns(bars: Sequence[tuple[str, int]], *, edges: bool = False) -> str:
@@ -60,3 +63,78 @@ def _short(number: float) -> str:
     if number >= 1e6:
         return f"{number / 1e6:.3g}M"
     return f"{number / 1e3:.3g}k" if number >= 10_000 else f"{number:,.4g}"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line through points, with an interval around each if they are known."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    intervals: Sequence[tuple[float, float]] = ()
+
+
+def curves(
+    drawn: Sequence[Curve], *, low: float | None = None, high: float | None = None, across: str = "decisions"
+) -> str:
+    """Lines over one axis, each with its name and last value below; the upright axis reaches from `low` to `high`."""
+    drawn = [one for one in drawn if one.points]
+    xs = [x for one in drawn for x, _ in one.points]
+    ys = [y for one in drawn for _, y in one.points] + [end for one in drawn for pair in one.intervals for end in pair]
+    if not xs:
+        return _svg(_ROW, ['<text class="soft" x="0" y="13">nothing yet</text>'])
+    left, right = min(xs), max(xs)
+    bottom = min(ys) if low is None else min(low, *ys)
+    top = max(ys) if high is None else max(high, *ys)
+    top, right = top if top > bottom else bottom + 1, right if right > left else left + 1
+    floor = _HEIGHT - _BOTTOM
+
+    def place(x: float, y: float) -> str:
+        over = (x - left) / (right - left) * (_WIDTH - _LEFT - 8)
+        up = (y - bottom) / (top - bottom) * (floor - _TOP)
+        return f"{_LEFT + over:.1f},{floor - up:.1f}"
+
+    parts = []
+    for value in (bottom, (bottom + top) / 2, top):
+        _, at = place(left, value).split(",")
+        parts.append(f'<line x1="{_LEFT}" y1="{at}" x2="{_WIDTH}" y2="{at}"/>')
+        parts.append(_soft(_LEFT - 5, float(at) + 4, _signed(value), end=True))
+    parts.append(_soft(_LEFT, floor + 15, _signed(left)))
+    parts.append(_soft(_WIDTH, floor + 15, f"{_signed(right)} {across}", end=True))
+    for number, one in enumerate(drawn):
+        colour = f"c{number % _COLOURS}"
+        for (x, _), (under, above) in zip(one.points, one.intervals, strict=False):
+            begin, end = place(x, under).split(","), place(x, above).split(",")
+            parts.append(f'<line class="{colour} thin" x1="{begin[0]}" y1="{begin[1]}" x2="{end[0]}" y2="{end[1]}"/>')
+        path = " ".join(place(x, y) for x, y in one.points)
+        parts.append(f'<polyline class="{colour}" points="{path}"/>')
+        if len(one.points) <= _DOTS:
+            for point in path.split(" "):
+                across_at, up_at = point.split(",")
+                parts.append(f'<circle class="{colour}" cx="{across_at}" cy="{up_at}" r="2.5"/>')
+        below = _HEIGHT + number * _ROW
+        parts.append(f'<rect class="{colour}" x="{_LEFT}" y="{below}" width="10" height="10"/>')
+        name = html.escape(f"{one.name[:60]}: {_signed(one.points[-1][1])}")
+        parts.append(f'<text x="{_LEFT + 16}" y="{below + 9}">{name}</text>')
+    return _svg(_HEIGHT + len(drawn) * _ROW, parts)
+
+
+def shares(bars: Sequence[tuple[str, float]]) -> str:
+    """Lying bars of shares from 0 to 1, one a name."""
+    room = _WIDTH - _NAME - 110
+    parts = []
+    for number, (name, share) in enumerate(bars):
+        y = number * _ROW
+        parts.append(f'<text x="{_NAME - 6}" y="{y + 13}" text-anchor="end">{html.escape(name[:24])}</text>')
+        parts.append(f'<rect x="{_NAME}" y="{y + 3}" width="{max(1.0, share * room):.1f}" height="{_ROW - 6}"/>')
+        parts.append(f'<text class="soft" x="{_NAME + share * room + 6:.1f}" y="{y + 13}">{share:.1%}</text>')
+    return _svg(len(bars) * _ROW + 4, parts)
+
+
+def _signed(number: float) -> str:
+    return f"-{_short(-number)}" if number < 0 else _short(number)
+
+
+def _soft(x: float, y: float, text: str, *, end: bool = False) -> str:
+    anchor = ' text-anchor="end"' if end else ""
+    return f'<text class="soft" x="{x:.1f}" y="{y:.1f}"{anchor}>{html.escape(text)}</text>'

@@ -11,13 +11,14 @@ from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings, GateSettings
 from sparring.learn.imitation import Imitation, ImitationSettings
 from sparring.learn.learner import Learner
 from sparring.learn.magnet import Magnet, MagnetSettings
+from sparring.learn.offline import Offline, OfflineSettings
 from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.learn.rnad import Rnad, RnadSettings
 from sparring.policy import Policy
 from sparring.search import SearchPlayer, Symmetric
 from sparring.search.seating import forward_model, search_player
 
-LearnerSettings = PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings | ImitationSettings
+LearnerSettings = PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings | ImitationSettings | OfflineSettings
 
 
 @runtime_checkable
@@ -65,6 +66,9 @@ def build_algorithm(
     if isinstance(settings, ImitationSettings):
         learner = Imitation(policy, settings, device=device, seed=seed)
         return Algorithm(learner=learner, player=NetworkPlayer, batch_size=settings.batch_size)
+    if isinstance(settings, OfflineSettings):
+        offline = Offline(policy, settings, device=device, seed=seed)
+        return Algorithm(learner=offline, player=NetworkPlayer, batch_size=settings.batch_size)
     recurrent = bool(policy.initial_memory(1))
     if isinstance(settings, RnadSettings):
         rnad = Rnad(policy, settings, device=device)

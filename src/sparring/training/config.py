@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,7 @@ from sparring.league.entrants import names_code
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.imitation import ImitationSettings
 from sparring.learn.magnet import MagnetSettings
+from sparring.learn.offline import OfflineSettings
 from sparring.learn.ppo import PpoSettings
 from sparring.learn.rnad import RnadSettings
 from sparring.policy.network import FACTORY, check_network
@@ -80,6 +82,29 @@ class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """Whether training goes on meanwhile; scores then come some updates later, and runs are no longer deterministic."""
 
 
+class ValidationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Matches of `data` that are never trained on, and what the policy foretells of them."""
+
+    share: Annotated[float, Meta(ge=0, lt=1)] = 0.05
+    """The part of the matches that is held out; 0: none."""
+    since: Annotated[str, Meta(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")] = ""
+    """A day, as in 2025-03-31: matches played from then on are held out too, and told apart; matches without a date are
+    then left out of everything. Empty: none."""
+    decisions: Count = 32_768
+    """Decisions that are foretold at a validation, at most."""
+
+
+class AnchorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A policy that the one in training is tied to by the KL divergence between them."""
+
+    to: str
+    """A checkpoint, run folder or shipped weights."""
+    kl: Annotated[float, Meta(ge=0)] = 0.05
+    """The coefficient of the divergence in the loss: raising it holds the policy closer."""
+    until: Count | None = None
+    """Decisions over which the coefficient falls to 0, evenly; null: it stays."""
+
+
 class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of a training run."""
 
@@ -89,12 +114,19 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The game's rule options."""
     network: dict[str, Any] = {}
     """The network's size options; or `factory`, the `package.module:function` of your own that builds it."""
-    learner: PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings | ImitationSettings
+    learner: PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings | ImitationSettings | OfflineSettings
     """The algorithm (`kind`) and its settings."""
     data: tuple[str, ...] = ()
-    """Episode stores, or folders of them, that `imitation` learns from; the other learners play for themselves."""
+    """Episode stores, or folders of them: what `imitation` and `offline` learn from, and the others by `data_share`."""
+    data_share: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    """For learners that play: the part of each gradient step's decisions that is from `data`, to be imitated."""
+    strict: bool = False
+    """Whether damaged files of `data` end the run; otherwise they are left out and named."""
+    validation: ValidationSettings = ValidationSettings()
     init: str | None = None
     """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
+    anchor: AnchorSettings | None = None
+    """A policy that this one stays close to (`to`, `kl`, `until`), such as the one it starts from; null: none."""
     opponents: dict[str, Share] = {}
     """Players met in training, by name, each with its share of the matches; in the rest the policy meets itself."""
     league: LeagueSettings | None = None
@@ -138,9 +170,9 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 FREE_TO_CHANGE = {
-    "data", "decisions", "workers", "inference_batch_size", "inference_timeout_ms", "overlap", "max_policy_lag",
-    "device", "actor_dtype", "backend", "compile", "threads", "checkpoint", "evaluation", "report", "key",
-    "parallel", "job",
+    "data", "strict", "decisions", "workers", "inference_batch_size", "inference_timeout_ms", "overlap",
+    "max_policy_lag", "device", "actor_dtype", "backend", "compile", "threads", "checkpoint", "evaluation", "report",
+    "key", "parallel", "job",
 }  # fmt: skip
 """Keys that may differ when a run is resumed."""
 
@@ -190,7 +222,10 @@ def _opponents_by_code(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The opponents in a configuration, still plain data, that are code, each with the key that names it."""
     evaluation = data.get("evaluation")
     rating = evaluation.get("opponents") if isinstance(evaluation, dict) else None
-    for key, names in (("opponents", data.get("opponents")), ("evaluation.opponents", rating)):
+    anchor = data.get("anchor")
+    tied = [anchor.get("to")] if isinstance(anchor, dict) else None
+    named = (("opponents", data.get("opponents")), ("evaluation.opponents", rating), ("anchor.to", tied))
+    for key, names in named:
         if isinstance(names, dict | list):
             yield from ((key, name) for name in names if isinstance(name, str) and names_code(name))
 
@@ -200,16 +235,19 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
 
     Who its opponents are is found out when the run starts; see `training.opponents`.
     """
+    if isinstance(data.get("data"), str):
+        data = {**data, "data": [data["data"]]}
     config = convert(data, TrainConfig, where=where)
     game = load_game(config.game)
     convert(config.settings, game.settings, where=f"{where}: settings")
     check_network(config.network, game, where=f"{where}: network")
-    imitates = isinstance(config.learner, ImitationSettings)
-    if imitates != bool(config.data):
-        wanted = "imitation needs episodes: data=FOLDER" if imitates else "only imitation learns from episodes on disk"
-        raise InputError(f"{where}: data: {wanted}")
-    if imitates and config.opponents:
-        raise InputError(f"{where}: opponents: imitation plays no matches to learn from; allowed: none")
+    if learns_from_data(config) and config.opponents:
+        raise InputError(f"{where}: opponents: {_kind(config)} plays no matches to learn from; allowed: none")
+    if learns_from_data(config) and config.data_share:
+        raise InputError(f"{where}: data_share: {_kind(config)} learns from data alone; allowed: 0")
+    if not learns_from_data(config) and bool(config.data) != bool(config.data_share):
+        raise InputError(f"{where}: data, data_share: {_kind(config)} needs both to learn from episodes on disk too")
+    _ = validation_day(config)
     if sum(config.opponents.values()) > 1 + 1e-6:
         raise InputError(f"{where}: opponents: shares of the matches add up to more than 1")
     if config.opponents and isinstance(config.learner, RnadSettings):
@@ -225,12 +263,36 @@ def _check_league(config: TrainConfig, where: str) -> None:
         return
     if isinstance(config.learner, RnadSettings):
         raise InputError(f"{where}: league: rnad learns from both seats of every match; allowed: null")
-    if isinstance(config.learner, ImitationSettings):
-        raise InputError(f"{where}: league: imitation plays no matches to learn from; allowed: null")
+    if learns_from_data(config):
+        raise InputError(f"{where}: league: {_kind(config)} plays no matches to learn from; allowed: null")
     if sum(league.draws.values()) <= 0:
         raise InputError(f"{where}: league.mix: some weight must be above 0")
     if league.role != "main" and not league.runs:
         raise InputError(f"{where}: league.runs: an exploiter needs the run that it exploits: league.runs=[runs/main]")
+
+
+def learns_from_data(config: TrainConfig) -> bool:
+    """Whether a run learns from episodes on disk and plays nothing itself."""
+    return isinstance(config.learner, ImitationSettings | OfflineSettings)
+
+
+def check_data(config: TrainConfig, where: str) -> None:
+    """Raises `InputError` if a run lacks the episodes that it is to learn from."""
+    if learns_from_data(config) and not config.data:
+        raise InputError(f"{where}: data: {_kind(config)} needs episodes: data=FOLDER")
+
+
+def validation_day(config: TrainConfig) -> int | None:
+    """From when on matches are held out, in seconds since 1970; None if the date does not matter."""
+    text = config.validation.since
+    try:
+        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) if text else None
+    except ValueError:
+        raise InputError(f"validation.since = {text!r}: no such day; as in 2025-03-31") from None
+
+
+def _kind(config: TrainConfig) -> str:
+    return str(config.learner.__struct_config__.tag)
 
 
 def game_parts(config: TrainConfig, game: Game) -> dict[str, msgspec.Struct]:

@@ -17,7 +17,7 @@ from sparring.learn import parallel
 from sparring.policy.checkpoint import Checkpoint
 from sparring.report.metrics import check_report
 from sparring.report.progress import compiling_announced
-from sparring.training.config import TrainConfig
+from sparring.training.config import TrainConfig, check_data, learns_from_data
 from sparring.training.deadline import Deadline
 from sparring.training.opponents import find_opponents
 from sparring.training.ranks import as_one, own_config
@@ -62,7 +62,7 @@ def _trainee(
     config: TrainConfig, game: Game, opponents: Mapping[str, Entrant], pool: Path, say: Callable[[str], None]
 ) -> Trainee:
     """What learns: from what it plays, or from episodes on disk."""
-    if config.data:
+    if learns_from_data(config):
         return Study(config, game, opponents, say=say)
     return SelfPlay(config, game, opponents, say=say, pool=pool)
 
@@ -98,6 +98,7 @@ def _train(
     say: Callable[[str], None],
 ) -> Outcome:
     check_report(config.report)
+    check_data(config, where=config.game)
     lead, given, config = parallel.rank() == 0, config, own_config(config)
     opponents = find_opponents(config, game, folder.opponents, say)
     set_threads(config.threads, say)

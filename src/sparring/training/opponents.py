@@ -1,4 +1,4 @@
-"""The opponents of a run, in training and in ratings: found and tried before anything starts.
+"""The opponents of a run, in training and in ratings, and its anchor: found and tried before anything starts.
 
 A run's opponents stay who they are: checkpoints are copied into the run's folder when it first meets them, and taken
 from there when it is continued, whatever has become of the folders they came from.
@@ -24,7 +24,7 @@ _PEOPLE = "human"
 def find_opponents(
     config: TrainConfig, game: Game, kept: Path, say: Callable[[str], None] = lambda text: None
 ) -> dict[str, Entrant]:
-    """Everyone whom `config` names as an opponent, by name; their checkpoints in the folder `kept` come first.
+    """Everyone whom `config` names as an opponent or anchor, by name; their copies in the folder `kept` come first.
 
     Raises `InputError` if a name is nobody's, somebody cannot play the run's game, or two have the same tag.
     """
@@ -33,7 +33,13 @@ def find_opponents(
     style = opponent_style(config)
     found: dict[str, Entrant] = {}
     taken = {POLICY: "the policy that is trained"}
-    for key, names in (("opponents", config.opponents), ("evaluation.opponents", config.evaluation.opponents)):
+    tied = () if config.anchor is None else (config.anchor.to,)
+    named = (
+        ("anchor.to", tied),
+        ("opponents", config.opponents),
+        ("evaluation.opponents", config.evaluation.opponents),
+    )
+    for key, names in named:
         for name in names:
             if name in found:
                 continue
@@ -42,6 +48,8 @@ def find_opponents(
                 raise InputError(f"{key}: {name} and {other} would have one name in the metrics; rename one")
             try:
                 found[name] = Entrant.parse(name, kept=kept / safe_name(name))
+                if key == "anchor.to" and not found[name].is_network:
+                    raise InputError(f"{name}: not a run or checkpoint folder, or shipped weights")
                 _try(found[name], game, spec, style, say)
             except InputError as error:
                 raise InputError(f"{key}: {error}") from error

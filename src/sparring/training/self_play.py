@@ -15,12 +15,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 
 from sparring.core import (
     Adaptive,
     Arena,
+    Array,
     Episodes,
     Game,
     GameSpec,
@@ -37,7 +39,9 @@ from sparring.inference import Device, InferenceEngine
 from sparring.league import Entrant
 from sparring.learn import parallel
 from sparring.learn.diagnosis import value_calibration
-from sparring.policy import parameter_text
+from sparring.learn.magnet import MagnetSettings
+from sparring.learn.rehearsal import Rehearsal
+from sparring.policy import Policy, parameter_text
 from sparring.policy.checkpoint import Checkpoint
 from sparring.policy.network import build_network
 from sparring.report.progress import announced
@@ -46,12 +50,14 @@ from sparring.serving import RemotePlayer
 from sparring.training.algorithms import Algorithm, Reporting, build_algorithm
 from sparring.training.background import Background
 from sparring.training.config import TrainConfig
+from sparring.training.datasets import HeldOut, Lessons, validation_due
 from sparring.training.league import League, LeagueSettings
 from sparring.training.league.league import POOL
 from sparring.training.limits import lower_if_too_large
 from sparring.training.opponents import POLICY, opponent_style
 from sparring.training.rating import Rater, Standing
 from sparring.training.trainee import Snapshot, copy_policy
+from sparring.training.tying import Ties
 
 _HAND_OVER_SECONDS = 0.0005
 """How long a thread may keep the interpreter lock while another waits for it, with `overlap`; usually 5 ms."""
@@ -140,11 +146,28 @@ class SelfPlay:
         )
         self._oldest = 0
         """No match before this number will be asked about again."""
+        self._ties = Ties(config, self.spec, opponents, device=self._device)
+        self._lessons: Lessons | None = None
+        self._held_out: HeldOut | None = None
+        if config.data_share:
+            self._rehearse(policy)
         self._ahead: Background[Episodes] = Background("collect")
         self._usual_hand_over = sys.getswitchinterval()
         if config.overlap:
             sys.setswitchinterval(_HAND_OVER_SECONDS)
         say(f"{config.game} network: {parameter_text(policy)}, on {self._device.kind}")
+
+    def _rehearse(self, policy: Policy) -> None:
+        """Gets episodes on disk ready, of which every gradient step has its share."""
+        config, share = self._config, self._config.data_share
+        learner = config.learner.ppo if isinstance(config.learner, MagnetSettings) else config.learner
+        rows = max(1, round(learner.minibatch_size * share / (1 - share)))
+        length = getattr(learner, "segment_length", 1) if policy.initial_memory(1) else 1
+        alone = msgspec.structs.replace(config, workers=0)
+        self._lessons = Lessons(alone, self.spec, policy, rows=rows, length=length, say=self._say)
+        self._held_out = HeldOut(alone, self.spec, device=self._device)
+        self._ties.rehearsal = Rehearsal(policy, self._lessons.draw, share=share, device=self._device)
+        self._say(f"{share:.0%} of every gradient step from {self._lessons.about}")
 
     def start(self) -> None:
         """Waits for worker processes, if there are any; raises `InputError` if they cannot play."""
@@ -181,7 +204,16 @@ class SelfPlay:
                 play |= part.report()
         loss = losses | value_calibration(episodes)
         groups = {"play": play, "loss": loss, "rating": gate, "league": pooled, "time": self.stages.shares()}
-        return flatten(groups) | self._device.usage()
+        return flatten(groups) | self._validate() | self._device.usage()
+
+    def _validate(self) -> dict[str, float]:
+        """How well held-out choices are foretold, where some are rehearsed, when it is due."""
+        if self._lessons is None or self._held_out is None:
+            return {}
+        if not validation_due(self._config, self.update, self.decisions):
+            return {}
+        with self.stages.time("validate"):
+            return self._held_out.validate(self.algorithm.learner.policy, self._lessons.frequent)
 
     def adapt(self, metrics: Mapping[str, float]) -> None:
         """Lets a curriculum see an update's metrics."""
@@ -203,8 +235,11 @@ class SelfPlay:
 
     def snapshot(self) -> Snapshot:
         """The weights that play, and the matches in play where the arena can keep them."""
+        nothing: tuple[dict[str, Any], dict[str, Array]] = ({}, {})
+        position, frequent = nothing if self._lessons is None else self._lessons.snapshot()
         return Snapshot(
             values={
+                **position,
                 "engine_rng": self.engine.rng.bit_generator.state,
                 "arena": self.standing,
                 "playing_version": self.engine.policies[POLICY],
@@ -212,7 +247,7 @@ class SelfPlay:
                 **({} if self.league is None else {"meetings": self._meetings.snapshot()}),
             },
             tensors={"playing": self.engine.weights(POLICY)},
-            arrays=flatten({name: part.snapshot() for name, part in self._resumable().items()}),
+            arrays=flatten({name: part.snapshot() for name, part in self._resumable().items()} | {"lessons": frequent}),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -225,8 +260,11 @@ class SelfPlay:
         if self.league is not None:
             self.league.restore(values["league"])
             self._meetings.restore(values["meetings"])
-        if snapshot.arrays:
-            arrays = nested(snapshot.arrays)
+        arrays = nested(snapshot.arrays)
+        lessons = arrays.pop("lessons", {})
+        if self._lessons is not None:
+            self._lessons.restore(values, lessons)
+        if arrays:
             for name, part in self._resumable().items():
                 part.restore(arrays.get(name, {}))
 
@@ -246,6 +284,8 @@ class SelfPlay:
     def close(self) -> None:
         """Ends playing and frees the arena."""
         self._ahead.close()
+        if self._lessons is not None:
+            self._lessons.close()
         sys.setswitchinterval(self._usual_hand_over)
         for player in self.opponents.values():
             if isinstance(player, RemotePlayer):
@@ -336,7 +376,8 @@ class SelfPlay:
         progress = min(1.0, self.decisions / self._config.decisions)
         settings = (f"{self.algorithm.settings_at}.minibatch_size", "the size of the network")
         with self.stages.time("learn"), lower_if_too_large("learning", *settings):
-            return self.algorithm.learner.update(episodes, progress=progress)
+            ties = self._ties.at(self.decisions)
+            return self.algorithm.learner.update(episodes, progress=progress, ties=ties)
 
     def _publish(self) -> dict[str, float]:
         """Hands the new weights to self-play: at once, or where there is a gate when they beat the present ones."""

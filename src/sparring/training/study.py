@@ -1,33 +1,29 @@
 """Learning from episodes on disk: one update reads some of them and learns from them. Nothing is played but ratings."""
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from time import perf_counter
 from typing import Any
 
 import torch
 
-from sparring.core import Episodes, Game, GameSpec, InputError, Stages
-from sparring.core.rows import flatten
+from sparring.core import Game, GameSpec, Stages
+from sparring.core.rows import flatten, nested
 from sparring.core.settings import convert
-from sparring.data.catalogue import Filter
-from sparring.data.dataset import Dataset
 from sparring.inference import Device
 from sparring.league import Entrant
 from sparring.learn import parallel
-from sparring.learn.imitation import Imitation, ImitationSettings
+from sparring.learn.imitation import ImitationSettings
 from sparring.learn.probe import probe
-from sparring.policy import parameter_text
+from sparring.policy import Packing, Policy, parameter_text
 from sparring.policy.checkpoint import Checkpoint
 from sparring.training.algorithms import Algorithm, build_algorithm
 from sparring.training.config import TrainConfig
+from sparring.training.datasets import HeldOut, Lessons, validation_due
 from sparring.training.limits import lower_if_too_large
 from sparring.training.rating import Rater, Standing
 from sparring.training.self_play import first_policy
 from sparring.training.trainee import Snapshot, copy_policy
-
-_VALIDATED_ROWS = 32_768
-"""At most so many held-out decisions are foretold at a validation."""
+from sparring.training.tying import Ties
 
 
 class Study:
@@ -52,15 +48,13 @@ class Study:
         self.rater = Rater(
             game, config, opponents, settings=settings, spec=self.spec, device=self._device, policy_threshold=0.0
         )
-        assert isinstance(config.learner, ImitationSettings)
-        held = config.learner.holdout
-        self._data = self._dataset(Filter(split=(0.0, 1.0 - held)), config.learner, say, shared=True)
-        self._held_out = self._dataset(Filter(split=(1.0 - held, 1.0)), config.learner, say) if held else None
-        self._check()
-        self._batches = self._data.batches()
-        self._position: Mapping[str, Any] | None = None
-        rows = f"{self._data.rows:,} decisions of {self._data.episodes:,} episodes"
-        say(f"{config.game} network: {parameter_text(policy)}, on {self._device.kind}; {rows} to learn from")
+        self._lessons = Lessons(
+            config, self.spec, policy, rows=self.algorithm.batch_size, length=_window(config, policy), say=say
+        )
+        self._held_out = HeldOut(config, self.spec, device=self._device)
+        self._ties = Ties(config, self.spec, opponents, device=self._device)
+        say(f"{config.game} network: {parameter_text(policy)}, on {self._device.kind}")
+        say(f"{self._lessons.about} to learn from")
 
     def start(self) -> None:
         """Says what the run will take."""
@@ -75,18 +69,17 @@ class Study:
         """One update: read, learn, and validate now and then. Returns its metrics."""
         began = perf_counter()
         with self.stages.time("load"):
-            batch = next(self._batches)
-        episodes = self._fitting(batch.episodes)
+            episodes = self._lessons.draw()
         progress = min(1.0, self.decisions / self._config.decisions)
         sizes = ("learner.minibatch_size", "the size of the network")
         with self.stages.time("learn"), lower_if_too_large("learning", *sizes):
-            losses = self.algorithm.learner.update(episodes, progress=progress)
-        self._position = batch.position
+            ties = self._ties.at(self.decisions)
+            losses = self.algorithm.learner.update(episodes, progress=progress, ties=ties)
         self.update += 1
         self.decisions += int(parallel.total(episodes.rows))
-        play = {"decisions_per_second": episodes.rows / (perf_counter() - began), "epoch": batch.position["epoch"]}
-        groups = {"play": play, "loss": losses, "validation": self._validate(), "time": self.stages.shares()}
-        return flatten(groups) | self._device.usage()
+        play = {"decisions_per_second": episodes.rows / (perf_counter() - began), "epoch": self._lessons.epoch}
+        groups = {"play": play, "loss": losses, "time": self.stages.shares()}
+        return flatten(groups) | self._validate() | self._device.usage()
 
     def adapt(self, metrics: Mapping[str, float]) -> None:
         """There is no curriculum."""
@@ -102,70 +95,32 @@ class Study:
 
     def snapshot(self) -> Snapshot:
         """Where in the data the run is."""
-        batch = self._position["batch"] if self._position else 0
-        return Snapshot({"position": self._position, "part": batch / len(self._data)})
+        values, arrays = self._lessons.snapshot()
+        return Snapshot(values, arrays=flatten({"lessons": arrays}))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Goes on behind the last batch; with another number of processes, as far into the epoch as it was."""
-        self._position = snapshot.values["position"]
-        if self._position and snapshot.values.get("processes", 1) != parallel.size():
-            self._position = self._data.position(int(self._position["epoch"]), float(snapshot.values["part"]))
-        self._batches = self._data.batches(self._position)
+        self._lessons.restore(snapshot.values, nested(snapshot.arrays)["lessons"])
 
     def pause(self) -> None:
         """Nothing is played."""
 
     def close(self) -> None:
         """Ends the loader processes."""
-        self._batches.close()
-
-    def _dataset(
-        self, where: Filter, settings: ImitationSettings, say: Callable[[str], None], *, shared: bool = False
-    ) -> Dataset:
-        """Some of the episodes; if `shared`, each of several processes gets its part of them."""
-        recurrent = bool(self.algorithm.learner.policy.initial_memory(1))
-        length = settings.segment_length if recurrent else 1
-        return Dataset(
-            self._config.data,
-            batch_size=max(1, settings.batch_size // length),
-            length=length,
-            where=where,
-            seed=self._config.seed,
-            workers=self._config.workers,
-            rank=parallel.rank() if shared else 0,
-            world_size=parallel.size() if shared else 1,
-            say=say,
-        )
-
-    def _check(self) -> None:
-        """Raises `InputError` if the network cannot learn from the episodes."""
-        for spec in self._data.specs:
-            reason = f"episodes of {spec.game}" if spec.game != self.spec.game else None
-            if reason is None and spec.actions != self.spec.actions:
-                reason = f"{spec.actions} actions, not {self.spec.actions}: {dict(spec.settings)}"
-            missing = [name for name, field in self.spec.observation.items() if spec.observation.get(name) != field]
-            if reason is None and missing:
-                reason = f"no {', '.join(missing)} in the observation, as the settings of this run want it"
-            if reason is not None:
-                raise InputError(f"data: {reason}")
-
-    def _fitting(self, episodes: Episodes) -> Episodes:
-        """`episodes` with the fields that the network sees, and no others."""
-        return episodes.observing(tuple(self.spec.observation), self.spec)
+        self._lessons.close()
 
     def _validate(self) -> dict[str, float]:
-        """How well held-out choices are foretold, when a rating is due."""
-        every, learner = self._config.evaluation.every or self._config.checkpoint.every, self.algorithm.learner
-        if self._held_out is None or self.update % every or not isinstance(learner, Imitation):
+        """How well held-out choices are foretold, when a rating is due and at the end."""
+        if not validation_due(self._config, self.update, self.decisions):
             return {}
-        total: dict[str, float] = {}
-        rows = 0
-        with self.stages.time("validate"), closing(self._held_out.epoch()) as batches:
-            for batch in batches:
-                found = learner.validate(self._fitting(batch.episodes))
-                for name, value in found.items():
-                    total[name] = total.get(name, 0.0) + value * batch.episodes.rows
-                rows += batch.episodes.rows
-                if rows >= _VALIDATED_ROWS:
-                    break
-        return {name: value / rows for name, value in total.items()}
+        with self.stages.time("validate"):
+            return self._held_out.validate(self.algorithm.learner.policy, self._lessons.frequent)
+
+
+def _window(config: TrainConfig, policy: Policy) -> int | None:
+    """Decisions of the windows that episodes are cut into; None where whole episodes are needed."""
+    if not isinstance(config.learner, ImitationSettings):
+        return None
+    if not policy.initial_memory(1):
+        return 1
+    return None if isinstance(policy, Packing) else config.learner.segment_length

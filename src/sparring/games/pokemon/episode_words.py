@@ -1,7 +1,7 @@
 """Battles on disk in words: what a side saw, what it could do and did; see `sparring.core.words`."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ class PokemonWords:
         except InputError:  # a format that the simulator no longer has
             dex = load_dex(int(id[3]) if id[3:4].isdigit() else 9)
         self._sight = Sight(dex, self._space)
+        self._switches = _switches(self._space)
 
     def position(self, row: Row) -> list[str]:
         """The turn, the field and both sides; in team preview the own team."""
@@ -79,6 +80,20 @@ class PokemonWords:
             for name, number in zip(names, np.bincount(kinds, minlength=len(names)).tolist(), strict=True):
                 counts[name] += number
         return +counts
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """Moves, switches, replacements of Pokémon that fainted or had to leave, and team previews."""
+        return ("move", "switch", "replacement", "preview")
+
+    def choice_kinds(self, observation: Mapping[str, Array], chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """`intp[r]` the kind of each choice; in doubles a pair of orders is a switch if one of them is."""
+        switches = (chosen & self._switches).any(axis=1)
+        moves = (chosen & ~self._switches).any(axis=1)
+        field = observation["field"]
+        preview, forced = field[:, c.FIELD_PREVIEW] > 0, field[:, c.FIELD_FORCED] > 0
+        kinds: NDArray[np.intp] = np.select([preview, forced, moves & switches, switches], [3, 2, -1, 1], 0)
+        return kinds
 
     def named(self, episodes: Episodes) -> Mapping[str, Counter[str]]:
         """The species of the own team, as it was at the first decision."""
@@ -135,6 +150,13 @@ def _outside(row: Row, place: int) -> int:
         return STRUGGLE
     helpless = active[c.ACTIVE_BOUND] or row["pokemon_ids"][at, c.POKEMON_ID_STATUS] in (Status.SLEEP, Status.FREEZE)
     return FIGHT if helpless and round(float(row["field"][c.FIELD_GENERATION]) * 9) == 1 else 0
+
+
+def _switches(space: ActionSpace) -> NDArray[np.bool_]:
+    """`bool[actions]` which actions send somebody in."""
+    switch = space.orders.switch >= 0
+    pairs = switch if space.active == 1 else (switch[:, None] | switch).reshape(-1)
+    return np.concatenate((pairs, np.zeros(space.actions - space.joint, np.bool_)))
 
 
 def _space(format: str, actions: int) -> ActionSpace:

@@ -1,0 +1,65 @@
+"""What was chosen in episodes of others, and how a policy stands to it.
+
+A record of a match does not always show the choice. What it leaves open is a set of actions, of which one was chosen:
+a policy is measured by the probability of the whole set, so that nothing is guessed.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sparring.core import Episodes
+from sparring.core.episodes import SegmentMemory, unpack_mask
+from sparring.inference import Device
+from sparring.learn.batches import Batch, batches, packed_batches
+from sparring.policy import Packing, Policy
+
+
+def chosen_actions(episodes: Episodes, rows: NDArray[np.intp] | slice) -> NDArray[np.bool_]:
+    """`bool[..., actions]` the actions of `rows: intp[...]`, or all that they may have been where that is open."""
+    steps, actions = episodes.steps, episodes.spec.actions
+    if steps.consistent is not None:
+        return unpack_mask(steps.consistent[rows], actions)
+    action = steps.action[rows]
+    chosen = np.zeros((*action.shape, actions), np.bool_)
+    np.put_along_axis(chosen, action[..., None].astype(np.intp), True, axis=-1)
+    return chosen
+
+
+def set_log_prob(log_probs: Tensor, chosen: Tensor) -> Tensor:
+    """`float[...]` the log of the total probability of the sets `chosen: bool[..., actions]`, none of them empty.
+
+    `log_probs: float[..., actions]` are those of the legal actions, in which the sets lie.
+    """
+    return torch.logsumexp(torch.where(chosen, log_probs, -torch.inf), dim=-1)
+
+
+def hits(log_probs: Tensor, chosen: Tensor, most: int = 3) -> Tensor:
+    """`bool[..., most]` whether the likeliest action, the next, ... is in the set `chosen: bool[..., actions]`."""
+    return chosen.gather(-1, log_probs.topk(min(most, log_probs.shape[-1]), dim=-1).indices)
+
+
+def choice_batches(
+    episodes: Episodes,
+    policy: Policy,
+    *,
+    minibatch_size: int,
+    length: int,
+    device: Device,
+    rng: np.random.Generator,
+) -> list[Batch]:
+    """All rows of `episodes`, which `policy` did not play, once in minibatches.
+
+    A network with memory learns whole episodes, from no memory on: packed if it can be, and then in windows of `length`
+    decisions.
+    """
+    fresh = policy.initial_memory(len(episodes))
+    if fresh and isinstance(policy, Packing):
+        return list(packed_batches(episodes, minibatch_size=minibatch_size, length=length, device=device, rng=rng))
+    if fresh:
+        memory = SegmentMemory({name: tensor.cpu().numpy() for name, tensor in fresh.items()})
+        episodes = replace(episodes, segment=int(episodes.headers.lengths.max()), memory=memory)
+    return list(batches(episodes, minibatch_size=minibatch_size, device=device, rng=rng))

@@ -1,0 +1,163 @@
+"""Offline reinforcement learning: better than the players in the data, without playing a match.
+
+Imitation takes the bad choices with the good. Here the value head is a critic of the data: it learns what players in
+it went on to gain, by n-step targets of a slow copy of itself. How much better than that a choice turned out is its
+advantage, and `loss` says what that does: `filtered` drops what was no better, `weighted` lets the better count for
+more. Where a record leaves several actions open, the whole set is what was chosen.
+
+The critic judges states, not actions, so that an advantage holds the luck of the n rows that it looks ahead. Luck is
+the same for good choices and bad, and averages out; a small n has less of it and relies more on the critic.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+from msgspec import Meta
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sparring.core import Episodes, masked_log_softmax
+from sparring.core.rows import flatten, nested
+from sparring.core.settings import Count, Fraction, NonNegative, Positive
+from sparring.inference import Device
+from sparring.inference.device import to_numpy
+from sparring.learn import parallel
+from sparring.learn.batches import Batch
+from sparring.learn.choices import choice_batches, chosen_actions, set_log_prob
+from sparring.learn.learner import explained_variance, mean_metrics
+from sparring.learn.offline_filtered import filtered_loss
+from sparring.learn.offline_weighted import weighted_loss
+from sparring.learn.optimiser import Optimiser, OptimiserSettings
+from sparring.learn.outputs import move_towards, row_outputs
+from sparring.learn.returns import n_step_returns
+from sparring.learn.ties import Tie, Tied, add_ties
+from sparring.policy import Policy, value_error
+
+
+class OfflineSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind", tag="offline"):
+    """Offline reinforcement learning from the episodes that `data` names.
+
+    Each comment says what raising the value does.
+    """
+
+    loss: Literal["filtered", "weighted"] = "filtered"
+    """`filtered` imitates what turned out better than expected and drops the rest; `weighted` lets each choice count by
+    the exponential of its advantage."""
+    threshold: float = 0.0
+    """Of `filtered`: the advantage that a choice must exceed; raising it keeps fewer and better ones."""
+    temperature: Positive = 0.3
+    """Of `weighted`: advantages in relation to it; raising it comes closer to plain imitation."""
+    max_weight: Positive = 20.0
+    """Of `weighted`: the most that a choice may count; raising it lets rare successes count for more."""
+    n_steps: Count = 5
+    """Decisions whose rewards a target looks at before it trusts the critic: raising it means less bias, more luck; 1
+    looks at one."""
+    gamma: Fraction = 1.0
+    """The discount: raising it makes rewards far ahead count for more."""
+    target_network_avg: Annotated[float, Meta(gt=0, le=1)] = 0.02
+    """The part of the way that the critic of the targets moves towards the one that learns, each step: raising it makes
+    targets follow faster and less steadily."""
+    batch_size: Count = 16384
+    """Decisions for each update, in whole episodes: raising it makes metrics rarer and steadier."""
+    minibatch_size: Count = 1024
+    """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
+    segment_length: Count = 256
+    """Decisions in a row that a network with packed memory is trained on: raising it teaches a longer memory."""
+    value_coef: NonNegative = 0.5
+    """Raising it makes the value loss count for more beside the policy loss."""
+
+
+class Offline:
+    """The offline learner."""
+
+    def __init__(self, policy: Policy, settings: OfflineSettings, *, device: Device, seed: int) -> None:
+        self._settings = settings
+        self._device = device
+        self._rng = np.random.default_rng(seed)
+        self._optimiser = Optimiser(policy, settings, device=device)
+        self.target = copy.deepcopy(self.policy).requires_grad_(False)
+        """The critic that targets are made with."""
+
+    @property
+    def policy(self) -> Policy:
+        """The policy being trained; its value head is the critic."""
+        return self._optimiser.policy
+
+    def update(self, episodes: Episodes, *, progress: float, ties: Sequence[Tie] = ()) -> dict[str, float]:
+        """Goes once over whole `episodes`, which begin anew in memory."""
+        settings, headers = self._settings, episodes.headers
+        learning_rate = self._optimiser.schedule(progress)
+        value = to_numpy(row_outputs(self.target, episodes, device=self._device)[1])
+        target = n_step_returns(
+            episodes.steps.reward, value, headers.lengths, headers.last_value, settings.gamma, settings.n_steps
+        )
+        minibatches = choice_batches(
+            episodes,
+            self.policy,
+            minibatch_size=settings.minibatch_size,
+            length=settings.segment_length,
+            device=self._device,
+            rng=self._rng,
+        )
+        steps = [self._step(batch, episodes, target, target - value, ties) for batch in minibatches]
+        self._optimiser.absorb(episodes)
+        return mean_metrics(steps) | {
+            "learning_rate": learning_rate,
+            "gradient_steps": float(len(steps)),
+            "advantage": float(np.abs(target - value).mean()),
+            "explained_variance": explained_variance(float(np.var(target - value)), float(np.var(target))),
+        }
+
+    def _step(
+        self,
+        batch: Batch,
+        episodes: Episodes,
+        target: NDArray[np.float32],
+        advantage: NDArray[np.float32],
+        ties: Sequence[Tie],
+    ) -> dict[str, float]:
+        """One gradient step. Returns its metrics."""
+        settings, device = self._settings, self._device
+        targets, advantages = batch.pick(target, device), batch.pick(advantage, device)
+        output = self._optimiser.unroll(batch)
+        log_probs = masked_log_softmax(output.logits.float(), batch.legal, xp=torch)
+        chosen = device.tensor(chosen_actions(episodes, batch.rows))
+        log_prob = set_log_prob(log_probs, chosen)
+        losses = (
+            filtered_loss(log_prob, advantages, batch.valid, threshold=settings.threshold)
+            if settings.loss == "filtered"
+            else weighted_loss(
+                log_prob,
+                advantages,
+                batch.valid,
+                temperature=settings.temperature,
+                max_weight=settings.max_weight,
+            )
+        )
+        losses["value_loss"] = (value_error(output, targets) * batch.valid).sum() / batch.valid.sum()
+        loss = losses["policy_loss"] + settings.value_coef * losses["value_loss"]
+        loss = add_ties(loss, losses, ties, Tied.of(batch, episodes, log_probs))
+        suspects = batch.inputs | {
+            "value target": targets,
+            "advantage": advantages,
+            "logits": output.logits,
+            "value": output.value,
+        }
+        grad_norm = self._optimiser.step(loss * parallel.share(batch.valid.sum()), suspects)
+        move_towards(self.target, self.policy, settings.target_network_avg)
+        return {name: float(part.detach()) for name, part in losses.items()} | {"grad_norm": grad_norm}
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Both networks, the optimiser, and the order of minibatches."""
+        tensors, values = self._optimiser.state()
+        values = {"optimiser": values, "rng": self._rng.bit_generator.state}
+        return tensors | flatten({"target": self.target.state_dict()}), values
+
+    def load(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
+        """Goes back to a `state`."""
+        self._optimiser.load(tensors, values["optimiser"])
+        self.target.load_state_dict(nested(tensors)["target"])
+        self._rng.bit_generator.state = values["rng"]

@@ -1,0 +1,152 @@
+"""A training run as one page: curves of its metrics, win rates with intervals, calibration, accuracy by turn.
+
+It is made of what lies in the run's folder, metrics.jsonl and config.yaml, and needs no network. Any run will do, also
+one that is under way or was cut short.
+"""
+
+import html
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from sparring.core import InputError
+from sparring.core.score import wilson_interval
+from sparring.core.settings import read_settings
+from sparring.core.text import printable
+from sparring.report.data import page_template
+from sparring.report.plots import Curve, curves, shares
+
+_LONGEST_LINE = 1 << 20
+_SHARES = ("top1", "top3", "frequent_top1")
+_WIN_RATE = "rating/win_rate/"
+_PART_OF_A_PAGE = {"loss": "Learning", "play": "Play", "time": "Where the time goes"}
+_BY = {
+    "turn": "Likeliest by decision of the match, from this one on",
+    "rating": "Likeliest by rating, from this one on",
+    "format": "Likeliest by format",
+}
+
+Line = Mapping[str, float]
+
+
+def run_page(run: Path) -> str:
+    """The page of the run in folder `run`; raises `InputError` if there is none."""
+    lines = read_metrics(run)
+    config = read_settings(run / "config.yaml")
+    sections = list(_sections(lines, config))
+    last = lines[-1]
+    facts = {
+        "game": str(config.get("game", "")),
+        "learner": str((config.get("learner") or {}).get("kind", "")),
+        "updates": f"{int(last['update']):,}",
+        "decisions": f"{int(last['decisions']):,}",
+    }
+    return page_template("run.html").substitute(
+        title=html.escape(printable(run.resolve().name, 100)),
+        folder=html.escape(printable(str(run), 200)),
+        facts="".join(
+            f'<div class="fact"><b>{html.escape(printable(value, 60))}</b><span>{name}</span></div>'
+            for name, value in facts.items()
+        ),
+        sections="\n".join(
+            f'<h2>{title}</h2>\n<div class="plots">{"".join(plots)}</div>' for title, plots in sections if plots
+        ),
+    )
+
+
+def read_metrics(run: Path) -> list[dict[str, float]]:
+    """The lines of a run's metrics.jsonl that hold numbers; what a crash cut short is left out."""
+    path = run / "metrics.jsonl"
+    if not path.is_file():
+        raise InputError(f"{run}: no metrics.jsonl here; a run folder has one after its first update")
+    found = []
+    with path.open("rb") as file:
+        for text in iter(lambda: file.readline(_LONGEST_LINE), b""):
+            with suppress(ValueError, RecursionError):
+                line = json.loads(text)
+                if isinstance(line, dict) and _number(line.get("update")) and _number(line.get("decisions")):
+                    found.append({str(name): float(value) for name, value in line.items() if _number(value)})
+    if not found:
+        raise InputError(f"{path}: no line of metrics in it yet")
+    return found
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300 and isfinite(value)
+
+
+def _sections(lines: Sequence[Line], config: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """(title, plots)."""
+    yield "Strength", list(_strength(lines, config))
+    for group, title in (("validation", "Held-out matches"), ("validation_later", "Held-out matches, by date")):
+        yield title, list(_validation(lines, group))
+    for group, title in _PART_OF_A_PAGE.items():
+        names = sorted({name for line in lines for name in line if name.startswith(f"{group}/")})
+        if group == "time":
+            shown = curves([_curve(lines, name) for name in names], low=0.0)
+            yield title, [_plot("Share of the time", "", shown)] if names else []
+        else:
+            yield title, [_plot(name.partition("/")[2], "", curves([_curve(lines, name)])) for name in names]
+
+
+def _strength(lines: Sequence[Line], config: Mapping[str, Any]) -> Iterator[str]:
+    evaluation = config.get("evaluation")
+    matches = evaluation.get("matches") if isinstance(evaluation, dict) else None
+    names = sorted({name for line in lines for name in line if name.startswith(_WIN_RATE)})
+    if names:
+        found = [_curve(lines, name, label=name.removeprefix(_WIN_RATE)) for name in names]
+        if isinstance(matches, int) and matches > 0:
+            found = [
+                Curve(one.name, one.points, [wilson_interval(min(1.0, max(0.0, y)), matches) for _, y in one.points])
+                for one in found
+            ]
+        about = f"95% intervals of {matches:,} matches" if isinstance(matches, int) else ""
+        yield _plot("Win rate", about, curves(found, low=0.0, high=1.0))
+    if any("rating/nash_conv" in line for line in lines):
+        yield _plot("NashConv", "0 at an equilibrium", curves([_curve(lines, "rating/nash_conv")], low=0.0))
+
+
+def _validation(lines: Sequence[Line], group: str) -> Iterator[str]:
+    validated = [line for line in lines if f"{group}/log_loss" in line]
+    if not validated:
+        return
+    yield _plot("Log loss", "of what was chosen", curves([_curve(validated, f"{group}/log_loss")]))
+    told = [_curve(validated, f"{group}/{name}", label=name.replace("_", " ")) for name in _SHARES]
+    yield _plot("Foretold", "likeliest, three likeliest, most frequent", curves(told, low=0.0, high=1.0))
+    last = validated[-1]
+    kinds = [kind for kind, _ in _parts(last, f"{group}/kind/") if kind != "forced"]
+    by_kind = [_curve(validated, f"{group}/kind/{kind}/top1", label=kind) for kind in kinds]
+    if by_kind:
+        yield _plot("Likeliest by kind of choice", "", curves(by_kind, low=0.0, high=1.0))
+    for part, title in _BY.items():
+        found = list(_parts(last, f"{group}/{part}/"))
+        if found:
+            yield _plot(title, "", shares(found))
+    for what, low in (("policy", 0.0), ("value", -1.0)):
+        bins = [name.split("/")[2] for name in last if name.startswith(f"{group}/{what}_bin/")]
+        at = f"{group}/{what}_bin"
+        points = [
+            (last.get(f"{at}/{bin}/foretold", 0.0), last.get(f"{at}/{bin}/came", 0.0)) for bin in sorted(set(bins))
+        ]
+        if points:
+            about = f"error {last.get(f'{group}/{what}_calibration_error', 0.0):.3f}; on the line it is right"
+            line = [Curve("as foretold", [(low, low), (1.0, 1.0)]), Curve("as it came", points)]
+            yield _plot(f"Calibration of the {what}", about, curves(line, low=low, high=1.0, across="foretold"))
+
+
+def _parts(line: Line, prefix: str) -> Iterator[tuple[str, float]]:
+    for name, value in line.items():
+        if name.startswith(prefix) and name.endswith("/top1"):
+            yield name[len(prefix) : -len("/top1")], value
+
+
+def _curve(lines: Sequence[Line], name: str, label: str = "") -> Curve:
+    return Curve(label or name.partition("/")[2], [(line["decisions"], line[name]) for line in lines if name in line])
+
+
+def _plot(title: str, about: str, plot: str) -> str:
+    heading = f"<h3>{html.escape(printable(title, 60))} <small>{html.escape(about)}</small></h3>"
+    return f'<div class="plot">{heading}{plot}</div>'

@@ -1,0 +1,192 @@
+"""Episodes on disk for a run: which of them it learns from, which it is validated on, and whether they fit."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.core import Array, Episodes, GameSpec, InputError
+from sparring.data.catalogue import Filter
+from sparring.data.dataset import Batch, Dataset
+from sparring.data.statistics import words_for
+from sparring.inference import Device
+from sparring.learn import parallel
+from sparring.learn.foretelling import Foretelling, count_choices
+from sparring.policy import Policy, Versatile, policy_for
+from sparring.training.config import TrainConfig, validation_day
+
+_VALIDATED_EPISODES = 64
+"""Episodes that are foretold at a time."""
+
+
+class Lessons:
+    """The episodes that a run learns from, batch after batch without end, and what was most frequent in them."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        spec: GameSpec,
+        policy: Policy,
+        *,
+        rows: int,
+        length: int | None,
+        say: Callable[[str], None],
+    ) -> None:
+        """Batches of about `rows` decisions: in windows of `length`, or whole episodes if that is None."""
+        day = validation_day(config)
+        where = Filter(split=(0.0, 1.0 - config.validation.share), until=day)
+        self._spec = spec
+        self._policy = policy
+        self._data = _dataset(config, where, rows=rows, length=length, workers=config.workers, shared=True, say=say)
+        _check_specs(self._data.specs, spec, policy, say)
+        self.about = f"{self._data.rows:,} decisions of {self._data.episodes:,} episodes"
+        self.position: Mapping[str, Any] | None = None
+        """Behind the last batch; JSON-ready."""
+        self.frequent: NDArray[np.float64] = np.zeros(max(one.actions for one in self._data.specs))
+        """How often each action was chosen so far."""
+        self._batches: Generator[Batch, None, None] = self._data.batches()
+
+    def draw(self) -> Episodes:
+        """The next batch."""
+        batch = next(self._batches)
+        self.position = batch.position
+        episodes = fitting(batch.episodes, self._spec, self._policy)
+        self.frequent[: episodes.spec.actions] += count_choices(episodes)
+        return episodes
+
+    @property
+    def epoch(self) -> int:
+        """How often all episodes have been drawn."""
+        return 0 if self.position is None else int(self.position["epoch"])
+
+    def snapshot(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Where in the data the run is: values and arrays."""
+        batch = self.position["batch"] if self.position else 0
+        return {"position": self.position, "part": batch / len(self._data)}, {"frequent": self.frequent.copy()}
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Goes on behind the last batch of a `snapshot`; of another number of processes, as far into the epoch."""
+        self.position = values["position"]
+        if self.position and values.get("processes", 1) != parallel.size():
+            self.position = self._data.position(int(self.position["epoch"]), float(values["part"]))
+        self._batches = self._data.batches(self.position)
+        self.frequent[:] = arrays["frequent"]
+
+    def close(self) -> None:
+        """Ends the loader processes."""
+        self._batches.close()
+
+
+class HeldOut:
+    """The episodes that a run never learns from, and how well its policy foretells them."""
+
+    def __init__(
+        self, config: TrainConfig, spec: GameSpec, *, device: Device, say: Callable[[str], None] = lambda text: None
+    ) -> None:
+        day, share = validation_day(config), config.validation.share
+        parts = {}
+        if share:
+            parts["validation"] = Filter(split=(1.0 - share, 1.0), until=day)
+        if day is not None:
+            parts["validation_later"] = Filter(since=day)
+        self._parts = {
+            name: _dataset(config, where, rows=0, length=None, workers=0, say=say) for name, where in parts.items()
+        }
+        self._decisions = config.validation.decisions
+        self._spec = spec
+        self._device = device
+        specs = [one for data in self._parts.values() for one in data.specs]
+        self._words = {id(one): words_for(one, say) for one in specs}
+        self._several = len({str(one.settings.get("format")) for one in specs}) > 1
+
+    def validate(self, policy: Policy, frequent: NDArray[np.float64]) -> dict[str, float]:
+        """All figures of `Foretelling`, under `validation/` and, of matches held out by date, `validation_later/`."""
+        found: dict[str, float] = {}
+        for name, data in self._parts.items():
+            figures, rows = Foretelling(frequent), 0
+            with closing(data.epoch()) as batches:
+                for batch in batches:
+                    format = str(batch.episodes.spec.settings.get("format", "")) if self._several else ""
+                    words = self._words.get(id(batch.episodes.spec))
+                    figures.add(
+                        policy,
+                        fitting(batch.episodes, self._spec, policy),
+                        device=self._device,
+                        words=words,
+                        name=format,
+                    )
+                    rows += batch.episodes.rows
+                    if rows >= self._decisions:
+                        break
+            found |= {f"{name}/{figure}": value for figure, value in figures.metrics().items()}
+        return found
+
+
+def validation_due(config: TrainConfig, update: int, decisions: int) -> bool:
+    """Whether the policy is validated after this update: where it is rated or saved, and at the end."""
+    every = config.evaluation.every or config.checkpoint.every
+    return update % every == 0 or decisions >= config.decisions
+
+
+def fitting(episodes: Episodes, spec: GameSpec, policy: Policy) -> Episodes:
+    """`episodes` with the fields that `policy` of `spec` sees, and no others; as their own spec if it plays several."""
+    seen = replace(episodes.spec, observation=spec.observation) if isinstance(policy, Versatile) else spec
+    return episodes.observing(tuple(spec.observation), seen)
+
+
+def _dataset(
+    config: TrainConfig,
+    where: Filter,
+    *,
+    rows: int,
+    length: int | None,
+    workers: int,
+    say: Callable[[str], None],
+    shared: bool = False,
+) -> Dataset:
+    """Batches of about `rows` decisions, or of `_VALIDATED_EPISODES` episodes if that is 0.
+
+    If they are `shared`, each of several processes gets its part of them.
+    """
+
+    def make(batch_size: int, say: Callable[[str], None] = say) -> Dataset:
+        return Dataset(
+            config.data,
+            batch_size=batch_size,
+            length=length,
+            where=where,
+            seed=config.seed,
+            workers=workers,
+            rank=parallel.rank() if shared else 0,
+            world_size=parallel.size() if shared else 1,
+            strict=config.strict,
+            say=say,
+        )
+
+    if not rows:
+        return make(_VALIDATED_EPISODES)
+    if length is not None:
+        return make(max(1, rows // length))
+    whole = make(1, say=lambda text: None)
+    return make(max(1, round(rows * whole.episodes / whole.rows)))
+
+
+def _check_specs(specs: tuple[GameSpec, ...], spec: GameSpec, policy: Policy, say: Callable[[str], None]) -> None:
+    """Raises `InputError` if the network cannot learn from the episodes; `say` is told of other formats."""
+    for found in specs:
+        if found.game != spec.game:
+            raise InputError(f"data: episodes of {found.game}, not of {spec.game}")
+        missing = [name for name, field in spec.observation.items() if found.observation.get(name) != field]
+        if missing:
+            raise InputError(f"data: no {', '.join(missing)} in the observation, as the settings of this run want it")
+        theirs, ours = found.settings.get("format"), spec.settings.get("format")
+        if isinstance(policy, Versatile):
+            policy_for(policy, found)
+        elif found.actions != spec.actions:
+            told = f"episodes of {theirs}, not of {ours}: " if theirs != ours else ""
+            raise InputError(f"data: {told}{found.actions} actions, not {spec.actions}: {dict(found.settings)}")
+        elif theirs != ours:
+            say(f"data: episodes of {theirs} are learned from as if they were of {ours}, which has the same actions")
