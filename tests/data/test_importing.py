@@ -19,7 +19,7 @@ from sparring.data import importing
 from sparring.data.importing import ImportPlan, import_replays
 from sparring.rollout.store import read_episodes, shards
 from tests.commands import SPARRING, one_line
-from tests.games.pokemon.replays.logs import battle
+from tests.games.pokemon.replays.logs import ATTACKS, battle
 
 
 def record(n, *, kind="singles", log=None):
@@ -186,7 +186,7 @@ def test_few_battles_are_in_memory_at_a_time(tmp_path, monkeypatch):
             nonlocal asked
             for n in range(200):
                 asked += 1
-                yield Replay(f"gen9customgame-{n}", battle())
+                yield Replay(f"gen9customgame-{n}", battle(*ATTACKS))
 
     def on_progress(report):
         nonlocal done
@@ -207,7 +207,7 @@ def test_long_battles_make_smaller_chunks(tmp_path, monkeypatch):
     monkeypatch.setattr(
         importing, "_read", lambda game, replays, *rest: sizes.append(len(replays)) or original(game, replays, *rest)
     )
-    path = write(tmp_path / "a.jsonl", [record(n, log=battle(f"|c|Ann|{n}{'x' * 2_000}")) for n in range(9)])
+    path = write(tmp_path / "a.jsonl", [record(n, log=battle(f"|c|Ann|{n}{'x' * 2_000}", *ATTACKS)) for n in range(9)])
     assert run(path, tmp_path / "out").accepted == 9
     assert sizes == [3, 3, 3]
 

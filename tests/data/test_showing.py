@@ -15,9 +15,9 @@ def shown(*arguments, **options):
 def test_a_battle_is_shown_decision_by_decision(tmp_path):
     text = shown(people_store(tmp_path), 0)
     first, *decisions = text.split("\n\n")
-    assert first.startswith("episode 0 of 2: pokemon gen9customgame, Ann in seat 0, won, 5 decisions, rating 1500, ")
+    assert first.startswith("episode 0 of 2: pokemon gen9customgame, Ann in seat 0, won, 4 decisions, rating 1500, ")
     assert "played on 2023-11-14" in first
-    assert len(decisions) == 5
+    assert len(decisions) == 4
     assert "Turn 1" in decisions[0]
     assert "Mew L100 (Psychic) 100%" in decisions[0]
     assert "Onix L100 (Rock/Ground) 100%" in decisions[0]
@@ -28,7 +28,7 @@ def test_a_battle_is_shown_decision_by_decision(tmp_path):
     assert "unknown; one of: Psychic; move 2; " in decisions[2].replace("\n    ", " ")
     assert "a replacement is asked for" in decisions[3]
     assert "chose: switch to Gyarados" in decisions[3]
-    assert "reward 1" in decisions[4]
+    assert "reward 1" in decisions[3]
     assert "int16" not in text
 
 

@@ -57,7 +57,7 @@ def advance(learner, episodes, number):
     """One update, and its loss over the rows of all processes."""
     if isinstance(learner, AlphaZero):
         draw = np.random.default_rng(number).integers(0, episodes.rows, 64)
-        figures = learner._step(own_rows(searched_rows(episodes, 0.25).take(draw)), episodes.spec)
+        figures = learner._step(own_rows(searched_rows(episodes, 0.25).take(draw)), episodes.spec, ())
         return parallel.average(figures["policy_loss"] + figures["value_loss"])
     part = own_part(episodes)
     figures = learner.update(part, progress=number / STEPS)

@@ -34,10 +34,10 @@ def test_playing_and_learning_happen_at_the_same_time():
             playing.set()
         return real(rows)
 
-    def learn(episodes, *, progress):
+    def learn(episodes, **steering):
         assert playing.wait(timeout=60)
         playing.clear()
-        return update(episodes, progress=progress)
+        return update(episodes, **steering)
 
     run.collector.collect, learner.update = collect, learn
     for _ in range(3):
@@ -49,9 +49,9 @@ def test_the_lag_stays_within_the_bound_and_what_is_older_is_dropped_and_counted
     run = poker.training(**{**CONFIG, "matches": 256, "game": "leduc", "settings": {}}, max_policy_lag=3)
     seen, update = [], run.algorithm.learner.update
 
-    def learn(episodes, *, progress):
+    def learn(episodes, **steering):
         seen.append(run.update - episodes.headers.version)
-        return update(episodes, progress=progress)
+        return update(episodes, **steering)
 
     run.algorithm.learner.update = learn
     metrics = [run.advance() for _ in range(25)]

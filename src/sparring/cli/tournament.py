@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 def tournament(
     context: typer.Context,
-    players: Annotated[list[str], typer.Argument(help=PLAYER, metavar="PLAYER")],
+    players: Annotated[list[str], typer.Argument(help=PLAYER, metavar="PLAYERS")],
     game: Annotated[str | None, typer.Option(help="The game.  [default: the first checkpoint's]")] = None,
     ledger: Annotated[Path, typer.Option(help="Where matches are kept; the same command goes on from there.")] = Path(
         "tournament.ledger"

@@ -50,25 +50,27 @@ class Meetings:
         self._last = last
         self._start = mix(np.array([seed % 2**64], np.uint64))
         self._tables: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
-        """From which serial on, the opponents' numbers, and the end of each one's part of [0, 1)."""
+        """From which serial on, the opponents' numbers, and the end of each one's part of [0, 1). The list is replaced,
+        never changed: matches may begin in another thread meanwhile."""
 
     def change(self, shares: Mapping[int, float], *, at: int) -> None:
         """From match `at` on, player 0 meets each opponent in this share of its matches, and itself in the rest."""
-        self._tables = [table for table in self._tables if table[0] < at]
-        self._tables.append((at, np.array(list(shares), np.int64), np.cumsum(list(shares.values()))))
+        table = (at, np.array(list(shares), np.int64), np.cumsum(list(shares.values())))
+        self._tables = [*(earlier for earlier in self._tables if earlier[0] < at), table]
 
     def forget(self, before: int) -> None:
         """Nobody will ask about matches before number `before` again."""
-        while len(self._tables) > 1 and self._tables[1][0] <= before:
-            del self._tables[0]
+        ends = [at for at, _, _ in self._tables[1:]]
+        self._tables = self._tables[sum(end <= before for end in ends) :]
 
     def opponents(self, serials: NDArray[np.int64]) -> NDArray[np.int64]:
         """`int64[n]` whom player 0 meets in each match; 0: itself."""
+        tables = self._tables
         lot = (mix(self._start + serials.astype(np.uint64) * STEP) >> np.uint64(11)) / 2.0**53
-        table_of = np.searchsorted([at for at, _, _ in self._tables], serials, side="right") - 1
+        table_of = np.searchsorted([at for at, _, _ in tables], serials, side="right") - 1
         drawn = np.zeros(len(serials), np.int64)
         for number in np.unique(table_of):
-            _, opponents, ends = self._tables[number]
+            _, opponents, ends = tables[number]
             rows = np.flatnonzero(table_of == number)
             drawn[rows] = np.append(opponents, 0)[np.searchsorted(ends, lot[rows], side="right")]
         return drawn

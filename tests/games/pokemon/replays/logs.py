@@ -32,6 +32,10 @@ _HEADS = {
 }
 
 
+ATTACKS = ("|", "|move|p1a: Mew|Psychic|p2a: Onix", "|move|p2a: Onix|Rock Slide|p1a: Mew")
+"""A turn in which both sides show what they chose."""
+
+
 def battle(*lines: str, gen: int = 9, kind: str = "singles", end: tuple[str, ...] = ("|", "|win|Ann")) -> str:
     """A battle that begins with turn 1 (Mew against Onix) and goes on as `lines` say."""
     return "\n".join([*(line.format(gen=gen) for line in _HEADS[kind]), *lines, *end])

@@ -80,7 +80,7 @@ def test_what_is_not_wanted_says_why(filters: Filters, reason: str) -> None:
 
 
 def test_a_fault_of_the_reader_costs_one_battle_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(log: str, format: object) -> None:
+    def fail(*battle: object) -> None:
         raise ZeroDivisionError("oh")
 
     monkeypatch.setattr(module, "parse_battle", fail)
@@ -135,7 +135,7 @@ def test_who_left_could_leave_and_what_was_made_could_be_made() -> None:
 
 
 def test_without_the_simulator_no_battle_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(log: str, format: object) -> None:
+    def missing(*battle: object) -> None:
         raise InputError("the Pokémon simulator is not installed")
 
     monkeypatch.setattr(module, "parse_battle", missing)
