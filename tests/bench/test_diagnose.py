@@ -19,6 +19,7 @@ OURS = {
     "pokemon": "pokemon-gen1",
     "rocket": "rocket-1v1",
 }
+QUICK = [name if name in ("hex", "kuhn") else pytest.param(name, marks=pytest.mark.slow) for name in OURS]
 """The preset that each game is diagnosed with."""
 FEW = {
     "pokemon": ["matches=8", "settings.observation=raw"],
@@ -47,7 +48,7 @@ def test_the_default_preset_plays_nearly_the_default_settings():
     assert {name: default_preset(load_game(name)) for name in OURS} == OURS
 
 
-@pytest.mark.parametrize("game", OURS)
+@pytest.mark.parametrize("game", QUICK)
 def test_everything_is_measured_and_the_stages_account_for_the_time(game):
     found = diagnose(small(game), seconds=0.1)
     assert found.learner_rows_per_second > 0
@@ -67,6 +68,7 @@ def test_everything_is_measured_and_the_stages_account_for_the_time(game):
     assert all(len(values) == found.rounds for values in found.figures.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", OURS)
 @pytest.mark.parametrize("test", [name for name in TESTS if name != "all"])
 def test_each_test_alone(game, test):
@@ -88,6 +90,7 @@ def test_the_sentence_names_the_stage_that_was_slowed(stage):
     assert spent[stage] / found.model.wall > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stage", "other"), [("env", "learner"), ("learner", "env")])
 def test_with_overlap_only_the_longer_side_is_the_bottleneck(stage, other):
     found = diagnose(slowed.subject("overlap=true", **{stage: 0.2, other: 0.01}), ["learner"], seconds=0.1)
@@ -96,12 +99,14 @@ def test_with_overlap_only_the_longer_side_is_the_bottleneck(stage, other):
     assert set(found.shares) == {"collecting", "learning"}
 
 
+@pytest.mark.slow
 def test_workers_that_are_slow_are_the_bottleneck():
     found = diagnose(slowed.subject("workers=1", env=0.1), ["learner"], seconds=0.1)
     assert "(env)" in found.bottleneck
     assert (found.model.helper_count, found.model.waits) == (1, "env/workers")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "stage", "seconds"),
     [

@@ -50,7 +50,7 @@ def test_kernels_are_kept_in_a_folder_of_the_users_own(tmp_path, run):
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("suffix", [".nbi", pytest.param(".nbc", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("damage", ["flipped", "cut", "empty", "other"])
 def test_a_damaged_cache_is_compiled_again(tmp_path, run, suffix, damage):
     run()

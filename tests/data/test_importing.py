@@ -271,7 +271,7 @@ def gone(processes):
     return True
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_killed_in_mid_parse_the_same_command_completes_with_nothing_twice(workers, tmp_path):
     path = write(tmp_path / "a.jsonl", (record(n) for n in range(1500)))
     words = (path, "--output", tmp_path / "out", "--workers", workers)
@@ -294,7 +294,7 @@ def test_killed_in_mid_parse_the_same_command_completes_with_nothing_twice(worke
     assert json.loads((tmp_path / "out/report.json").read_text()) == report
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_ctrl_c_finishes_what_is_being_read_and_the_same_command_goes_on(workers, tmp_path):
     path = write(tmp_path / "a.jsonl", (record(n) for n in range(1500)))
     words = (path, "--output", tmp_path / "out", "--workers", workers, "--json")
@@ -311,7 +311,7 @@ def test_ctrl_c_finishes_what_is_being_read_and_the_same_command_goes_on(workers
     assert set(serials(tmp_path / "out").values()) == {2}
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("what", ["shards", "rejections"])
 def test_a_full_disk_is_one_line_and_nothing_half_written(workers, what, tmp_path):
     log = None if what == "shards" else battle(end=())

@@ -29,7 +29,9 @@ def rows(count):
     return arena.wait()[0]
 
 
-@pytest.mark.parametrize("count", [1, 16, 37, 200])
+@pytest.mark.parametrize(
+    "count", [1, pytest.param(16, marks=pytest.mark.slow), 37, pytest.param(200, marks=pytest.mark.slow)]
+)
 def test_answers_agree_with_torch(count):
     decisions = rows(count)
     ours, theirs = (engine(backend, small.policy(5)) for backend in ("openvino", "torch"))

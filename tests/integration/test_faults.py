@@ -132,7 +132,7 @@ def is_simulator(process):
     return False
 
 
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_self_play_goes_on_when_a_simulator_process_is_killed(tmp_path, workers):
     setup_pokemon(say=lambda line: None)
     spec, network = POKEMON.spec(PokemonSettings()), {"width": 16, "layers": 0}

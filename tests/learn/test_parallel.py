@@ -96,6 +96,7 @@ def test_a_normaliser_takes_in_the_rows_of_all_processes(two):
     assert len(mine) == len(rows)
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_is_named(tmp_path):
     done = torchrun("hang", tmp_path)
     assert done.returncode != 0

@@ -149,7 +149,7 @@ def test_nobody_who_did_not_ask_imports_it(tmp_path):
     assert not (tmp_path / "r" / "wandb").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_a_signal_finishes_it_and_the_same_command_continues_its_run(tmp_path, number):
     command = [*SPARRING, "train", "hex-quick", *QUICK.split(), "--run", "r"]
     process = subprocess.Popen(

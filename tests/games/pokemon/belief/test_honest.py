@@ -30,7 +30,7 @@ def measure(
     return honesty
 
 
-@pytest.mark.parametrize("format", ["gen4ou", "gen9ou", "gen9randombattle"])
+@pytest.mark.parametrize("format", ["gen4ou", pytest.param("gen9ou", marks=pytest.mark.slow), "gen9randombattle"])
 def test_the_posterior_is_better_than_usage_shares_and_its_probabilities_hold(
     format: str, installed: Installation
 ) -> None:
