@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 _WIDTH = 500
 _HEIGHT = 190
-_LEFT, _TOP, _BOTTOM = 44, 14, 30
+_LEFT, _TOP, _BOTTOM = 64, 14, 30
 _ROW = 19
 _NAME = 150
 _LABELS = 8

@@ -37,10 +37,10 @@ def run_page(run: Path) -> str:
     lines = read_metrics(run)
     config = read_settings(run / "config.yaml")
     sections = list(_sections(lines, config))
-    last = lines[-1]
+    last, learner = lines[-1], config.get("learner")
     facts = {
         "game": str(config.get("game", "")),
-        "learner": str((config.get("learner") or {}).get("kind", "")),
+        "learner": str(learner.get("kind", "")) if isinstance(learner, dict) else "",
         "updates": f"{int(last['update']):,}",
         "decisions": f"{int(last['decisions']):,}",
     }
