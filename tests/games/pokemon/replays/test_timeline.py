@@ -292,6 +292,20 @@ def test_the_place_that_revives_is_that_of_the_move() -> None:
     assert deeds[1].member.name == "Onix"
 
 
+def test_nobody_chose_that_who_was_revived_where_it_fell_comes_back() -> None:
+    log = battle(
+        *("|", "|move|p1b: Gyarados|Explosion|p2a: Onix", "|faint|p1b: Gyarados", *UPKEEP, "|turn|2"),
+        *("|", "|move|p1a: Mew|Revival Blessing|p1a: Mew"),
+        *("|", "|-heal|p1: Gyarados|50/100|[from] move: Revival Blessing"),
+        *(*UPKEEP, "|switch|p1b: Gyarados|Gyarados, M|50/100", "|turn|3"),
+        *("|", "|move|p1b: Gyarados|Waterfall|p2a: Onix"),
+        kind="doubles",
+    )
+    timeline = read(log)
+    assert [decision.kind for decision in timeline.decisions] == [Kind.TURN, Kind.TURN, Kind.REPLACE, Kind.TURN]
+    assert deed(timeline, 3, place=1).move == "Waterfall"
+
+
 def test_a_fainted_ally_is_not_asked_while_another_pivots() -> None:
     pivot = ("|", "|move|p1a: Mew|U-turn|p2a: Onix", "|faint|p1b: Gyarados")
     switch = ("|", "|switch|p1a: Abra|Abra, M|100/100|[from] U-turn")

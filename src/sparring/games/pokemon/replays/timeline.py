@@ -193,6 +193,8 @@ class _Reader:
                 leads = self.turns.deeds[number]
                 assert leads is not None
                 leads[place] = Deed(Did.SWITCH, stint=stint)
+        elif leaving is not None and leaving.out and leaving.member is stint.member:
+            pass  # revived where it fell, it comes back to its place by itself
         elif parts[1] == "switch":
             deed = None if leaving is None else leaving.deed
             if self.turn_marks == 1 and deed is not None and deed.did is Did.UNKNOWN:
