@@ -134,6 +134,7 @@ def test_a_disk_that_fills_up_during_a_save_ends_the_run_and_leaves_the_state_be
     assert any("at update 2" in text for text in told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGUSR2", "SIGTERM"])
 @pytest.mark.parametrize("when", [1, 3])
 def test_a_signal_saves_at_the_next_border_and_the_run_goes_on_later(tmp_path, name, when):

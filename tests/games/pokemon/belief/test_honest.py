@@ -43,6 +43,7 @@ def test_the_posterior_is_better_than_usage_shares_and_its_probabilities_hold(
     assert abs(said - held) < 0.15  # 24 battles of six Pokémon a side are few
 
 
+@pytest.mark.slow
 def test_damage_and_the_order_of_moves_tell_more(installed: Installation) -> None:
     with_them = measure("gen4ou", "heuristic", 16, 3, installed).loss_by_turn()
     without = measure("gen4ou", "heuristic", 16, 3, installed, weighing=False).loss_by_turn()
