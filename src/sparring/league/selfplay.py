@@ -2,18 +2,19 @@
 
 import json
 import resource
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from sparring.core import Interrupts, Player, gather
+from sparring.core import InputError, Interrupts, Player, gather
 from sparring.core.files import write_file
 from sparring.league.entrants import Style
 from sparring.league.seating import Seating
 from sparring.report.progress import ProgressLine
-from sparring.rollout.selfplay import Played, play_into_store
+from sparring.rollout.selfplay import Matches, MatchesHere, Played, play_into_store
 from sparring.rollout.store import EpisodeStore
 from sparring.search import SearchPlayer
 from sparring.serving import RemotePlayer
@@ -39,6 +40,8 @@ class Plan:
     """... but no longer than this after the first."""
     shard: int = 1000
     """Matches a file."""
+    cluster: str | None = None
+    """The address of a Ray cluster whose processes play, all but one of its CPUs; None: this machine."""
     seed: int = 0
 
 
@@ -69,33 +72,65 @@ def _play(
     seating: Seating, store: EpisodeStore, plan: Plan, style: Style, say: Callable[[str], None]
 ) -> dict[str, Any]:
     """Plays what the store still lacks."""
-    names = [entrant.name for entrant in seating.entrants]
     # a continued run must not play the matches that are on disk again
     seed = plan.seed + 1_000_003 * store.matches
     parallel = min(plan.parallel, plan.matches)
     started = monotonic()
-    with seating.seated(matches=parallel, seed=seed, style=style, workers=plan.workers, say=say) as (players, arena):
-        seats = dict(zip(names, players, strict=True))
-        gather(arena, plan.batch_size, plan.batch_seconds)
+    with _playing(seating, plan, plan.matches - store.matches, parallel, seed, style, say) as (source, seats):
         with Interrupts() as interrupts, ProgressLine("self-play", total=plan.matches, done=store.matches) as bar:
             played = play_into_store(
                 store,
-                arena,
-                seats,
+                source,
                 matches=plan.matches,
                 shard=plan.shard,
-                keep_policy=all(entrant.is_network or entrant.server for entrant in seating.entrants),
                 stop=lambda: interrupts.asked,
                 progress=lambda done: bar.update(
                     done, f"{done:,} of {plan.matches:,} matches  {bar.per_second:.1f} matches/s"
                 ),
             )
-        summary = _summary(played, seats, seconds=monotonic() - started, stored=store.matches)
+        names = [entrant.name for entrant in seating.entrants]
+        summary = _summary(played, names, seats, seconds=monotonic() - started, stored=store.matches)
     write_file(store.path / "summary.json", (json.dumps(summary, indent=2) + "\n").encode())
-    _tell(summary, store, seats, parallel, say)
+    _tell(summary, store, names, seats, parallel, say)
     if store.matches < plan.matches:
         say(f"stopped at {store.matches:,} of {plan.matches:,} matches; the same command continues")
     return summary
+
+
+@contextmanager
+def _playing(
+    seating: Seating,
+    plan: Plan,
+    matches: int,
+    parallel: int,
+    seed: int,
+    style: Style,
+    say: Callable[[str], None],
+) -> Iterator[tuple[Matches, Mapping[str, Player]]]:
+    """Where matches are played, and the players if that is here."""
+    keep_policy = all(entrant.is_network or entrant.server for entrant in seating.entrants)
+    if plan.cluster is not None:
+        from sparring.league.cluster import MatchesOnCluster  # needs Ray
+
+        if plan.workers:
+            raise InputError("--workers: with --cluster its processes play; allowed: 0")
+        there = MatchesOnCluster(
+            seating,
+            matches,
+            address=plan.cluster,
+            parallel=parallel,
+            seed=seed,
+            style=style,
+            keep_policy=keep_policy,
+            say=say,
+        )
+        with closing(there):
+            yield there, {}
+        return
+    with seating.seated(matches=parallel, seed=seed, style=style, workers=plan.workers, say=say) as (players, arena):
+        seats = dict(zip([entrant.name for entrant in seating.entrants], players, strict=True))
+        gather(arena, plan.batch_size, plan.batch_seconds)
+        yield MatchesHere(arena, seats, matches, keep_policy=keep_policy), seats
 
 
 def _default_simulations(seating: Seating) -> int:
@@ -107,6 +142,7 @@ def _default_simulations(seating: Seating) -> int:
 def _tell(
     summary: Mapping[str, Any],
     store: EpisodeStore,
+    names: Sequence[str],
     players: Mapping[str, Player],
     parallel: int,
     say: Callable[[str], None],
@@ -114,7 +150,7 @@ def _tell(
     say(f"{store.path}: {store.matches:,} matches, {store.rows:,} decisions in {store.episodes:,} episodes")
     if "win_rate" in summary:
         low, high = summary["interval"]
-        say(f"{' against '.join(players)}: {summary['win_rate']:.1%} (95% interval {low:.1%} - {high:.1%})")
+        say(f"{' against '.join(names)}: {summary['win_rate']:.1%} (95% interval {low:.1%} - {high:.1%})")
     for player in players.values():
         if isinstance(player, SearchPlayer):
             report = player.report()
@@ -124,12 +160,14 @@ def _tell(
             )
 
 
-def _summary(played: Played, players: Mapping[str, Player], *, seconds: float, stored: int) -> dict[str, Any]:
+def _summary(
+    played: Played, names: Sequence[str], players: Mapping[str, Player], *, seconds: float, stored: int
+) -> dict[str, Any]:
     """How this call of self-play went, JSON-ready."""
     counters, score = played.counters, played.score
     used = resource.getrusage(resource.RUSAGE_SELF)
     summary: dict[str, Any] = {
-        "players": list(players),
+        "players": list(names),
         "matches_stored": stored,
         "matches": score.matches,
         "failed_matches": score.failed,
@@ -141,7 +179,7 @@ def _summary(played: Played, players: Mapping[str, Player], *, seconds: float, s
         "cpu_seconds": used.ru_utime + used.ru_stime,
         "peak_memory_mb": used.ru_maxrss / 1024,
     }
-    if len(players) == 2:
+    if len(names) == 2:
         summary |= {"win_rate": score.win_rate, "interval": list(score.interval)}
     remote = [player for player in players.values() if isinstance(player, RemotePlayer)]
     if remote:

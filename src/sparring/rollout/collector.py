@@ -4,8 +4,10 @@ It knows who sits where, asks each player once per wait for all its rows, and re
 are wanted saw and did. Nothing here loops over rows.
 """
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -70,6 +72,22 @@ class Counters:
         """Rows per wait."""
         return self.decisions / self.batches if self.batches else 0.0
 
+    def add(self, more: "Counters") -> None:
+        """Counts what another collector has seen as well."""
+        self.decisions += more.decisions
+        self.batches += more.batches
+        self.matches += more.matches
+        self.failed += more.failed
+        for stage, seconds in more.stages.seconds.items():
+            self.stages.add(stage, seconds)
+
+    def take(self) -> "Counters":
+        """What was counted so far, and begins anew."""
+        taken = copy.copy(self)
+        self.decisions = self.batches = self.matches = self.failed = 0
+        self.stages = Stages()
+        return taken
+
 
 class Collector:
     """Plays `players` over `arena` as `lineup` seats them.
@@ -83,6 +101,7 @@ class Collector:
         truncate_after: steps after which an open episode is handed over unfinished, with the player's value as the
             expected gain from there, and its rest becomes a new episode; 0 never truncates.
         keep_policy: whether to keep each answer's whole distribution.
+        first_serial: the number of the first match; collectors of one run that count from far apart never share one.
     """
 
     def __init__(
@@ -95,6 +114,7 @@ class Collector:
         segment: int = 0,
         truncate_after: int = 0,
         keep_policy: bool = False,
+        first_serial: int = 0,
     ) -> None:
         self.counters = Counters()
         self._arena = arena
@@ -110,8 +130,8 @@ class Collector:
             arena.spec, slots=arena.matches * arena.spec.seats, segment=segment, keep_policy=keep_policy
         )
         self._turn = np.zeros(arena.matches, np.int32)
-        self._serial = np.arange(arena.matches, dtype=np.int64)
-        self._next_serial = arena.matches
+        self._serial = first_serial + np.arange(arena.matches, dtype=np.int64)
+        self._next_serial = first_serial + arena.matches
         self._seated = np.zeros((arena.matches, arena.spec.seats), np.int32)
         self._seat(np.arange(arena.matches))
         for player in self._players:
@@ -134,6 +154,17 @@ class Collector:
             self.advance()
         with self.counters.stages.time("record"):
             return self._open.take_finished(self._names)
+
+    def collect_within(self, rows: int, seconds: float) -> Episodes | None:
+        """As `collect`, but no longer than `seconds` and a wait; None if no episode has ended by then."""
+        end = monotonic() + seconds
+        while self._open.finished_rows < rows and monotonic() < end:
+            self.advance()
+        return self.take_ended()
+
+    def take_ended(self) -> Episodes | None:
+        """The episodes that have ended and were not returned yet; None without any."""
+        return self.collect(0) if self._open.finished_rows else None
 
     def play(
         self,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -20,27 +21,50 @@ class Played:
     counters: Counters
 
 
+class Matches(Protocol):
+    """Matches that are played somewhere. Which count is settled before they begin, so that short ones are not favoured;
+    one that fails is replaced by one more."""
+
+    counters: Counters
+
+    def more(self) -> Episodes | None:
+        """Plays on, and returns the episodes of matches that count and have ended; None if none has."""
+        ...
+
+
+class MatchesHere:
+    """So many matches on an arena: one player against itself, or two against each other, taking turns in the seats."""
+
+    def __init__(self, arena: Arena, players: Mapping[str, Player], matches: int, *, keep_policy: bool) -> None:
+        lineup = taking_turns(range(len(players)), arena.spec.seats)
+        self._collector = Collector(arena, players, lineup, record=list(players), keep_policy=keep_policy)
+        self._matches = matches
+        self.counters = self._collector.counters
+
+    def more(self) -> Episodes | None:
+        """See `Matches`."""
+        episodes = self._collector.collect(1)
+        counted = np.flatnonzero(episodes.headers.serial < self._matches + self.counters.failed)
+        return episodes.take(counted) if len(counted) else None
+
+
 def play_into_store(
     store: EpisodeStore,
-    arena: Arena,
-    players: Mapping[str, Player],
+    source: Matches,
     *,
     matches: int,
     shard: int,
-    keep_policy: bool,
     stop: Callable[[], bool],
     progress: Callable[[int], None],
 ) -> Played:
-    """Plays one player against itself, or two against each other, until `store` holds `matches` matches, or `stop()`.
+    """Lets `source` play until `store` holds `matches` matches, or `stop()`.
 
-    Which matches count is settled before they are played, so that short ones are not favoured. A shard is written
-    every `shard` matches, and at the end; `progress` is told how many matches have been played, stored or not.
+    A shard is written every `shard` matches, and at the end; `progress` is told how many matches have been played,
+    stored or not.
     """
     wanted = matches - store.matches
-    lineup = taking_turns(range(len(players)), arena.spec.seats)
-    collector = Collector(arena, players, lineup, record=list(players), keep_policy=keep_policy)
     parts: list[Episodes] = []
-    played = wins = draws = 0
+    played = waiting = wins = draws = 0
 
     def write() -> None:
         if parts:
@@ -48,27 +72,27 @@ def play_into_store(
             parts.clear()
 
     while played < wanted and not stop():
-        episodes = collector.collect(1)
-        # a failed match is replaced by one more
-        counted = np.flatnonzero(episodes.headers.serial < wanted + collector.counters.failed)
-        if len(counted):
-            part = episodes.take(counted)
+        part = source.more()
+        if part is not None:
             parts.append(part)
             headers = part.headers.take(np.flatnonzero(part.headers.player == 0))
             _, first_of_match = np.unique(headers.serial, return_index=True)
             outcome = headers.outcome[first_of_match]
             wins += int((outcome > 0).sum())
             draws += int((outcome == 0).sum())
-            played += len(np.unique(part.headers.serial))
-        if sum(len(part) for part in parts) >= shard * arena.spec.seats:
+            ended = len(np.unique(part.headers.serial))
+            played, waiting = played + ended, waiting + ended
+        if waiting >= shard:
             write()
+            waiting = 0
         progress(matches - wanted + played)
     write()
+    counters = source.counters
     score = Score(
         wins=wins,
         draws=draws,
         losses=played - wins - draws,
-        failed=collector.counters.failed,
-        decisions_per_match=collector.counters.decisions / max(1, collector.counters.matches),
+        failed=counters.failed,
+        decisions_per_match=counters.decisions / max(1, counters.matches),
     )
-    return Played(score, collector.counters)
+    return Played(score, counters)

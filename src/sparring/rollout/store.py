@@ -186,13 +186,14 @@ def renumbering(spec: GameSpec, now: Vocabulary) -> str:
 
 def renumber(episodes: Episodes, now: Vocabulary, shard: Path) -> tuple[Episodes, int]:
     """`episodes` of a spec with another vocabulary in the numbers of `now`, and how many numbers became 0, unknown."""
-    assert episodes.spec.vocabulary is not None
+    was = episodes.spec.vocabulary
+    assert was is not None
     try:
-        observation, gone = episodes.spec.vocabulary.renumber(episodes.steps.observation, now)
+        observation, gone = was.renumber(episodes.steps.observation, now)
     except InputError as error:
         raise InputError(f"{shard}: {error}") from error
-    spec, steps = replace(episodes.spec, vocabulary=now), replace(episodes.steps, observation=observation)
-    return replace(episodes, spec=spec, steps=steps), gone
+    spec = replace(episodes.spec, vocabulary=was.named_as(now))
+    return replace(episodes, spec=spec, steps=replace(episodes.steps, observation=observation)), gone
 
 
 def shards(path: Path) -> list[Path]:
@@ -308,6 +309,8 @@ def _headers(columns: Mapping[str, Any], info: ShardInfo) -> Headers:
     names = _plain(columns["player"], pa.string()).to_pylist()
     headers["player"] = np.array([number[name] for name in names], np.int32)
     headers["lengths"] = np.diff(_offsets(columns["action"], info.rows)).astype(np.int32)
+    if not np.isfinite(headers["outcome"]).all():
+        raise ValueError("outcome: not all finite")
     return Headers.from_columns(headers)
 
 
@@ -361,6 +364,9 @@ def _check(episodes: Episodes, info: ShardInfo) -> None:
     for name, numbers, first, limit in limits:
         if numbers.min() < first or numbers.max() >= limit:
             raise ValueError(f"{name}: not all within {first}..{limit - 1}")
+    legal, sets = episodes.steps.legal, episodes.steps.consistent
+    if sets is not None and ((sets & ~legal).any() or not sets.any(axis=1).all()):
+        raise ValueError("consistent: sets of actions that are empty, or not all legal")
 
 
 def _line(error: BaseException) -> str:

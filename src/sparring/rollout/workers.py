@@ -35,6 +35,7 @@ from sparring.core import (
     RunError,
     Stages,
 )
+from sparring.core.interrupts import leave_signals_to_parent
 from sparring.rollout.slabs import Block, Group, Slabs, make_groups
 
 GROUPS = 2
@@ -366,8 +367,7 @@ def play_groups(
     delay: float = 0.0,
 ) -> None:
     """A worker process: steps whichever of its `groups` has its actions, until the parent closes the line."""
-    for ignored in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(ignored, signal.SIG_IGN)  # Ctrl-C and a closed terminal are for the parent, which closes the line
+    leave_signals_to_parent()  # who closes the line
     arenas: dict[int, Arena] = {}
     sleep(delay)
     try:

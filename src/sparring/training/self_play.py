@@ -13,11 +13,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 import torch
+from torch import Tensor
 
 from sparring.core import (
     Adaptive,
@@ -27,26 +28,24 @@ from sparring.core import (
     Game,
     GameSpec,
     InputError,
-    Player,
     Resumable,
     RunError,
     Stages,
-    gather,
 )
 from sparring.core.rows import flatten, nested
 from sparring.core.settings import convert
-from sparring.inference import Device, InferenceEngine
+from sparring.inference import Device
 from sparring.league import Entrant
+from sparring.league.entrants import tag_of
 from sparring.learn import parallel
 from sparring.learn.diagnosis import value_calibration
 from sparring.learn.magnet import MagnetSettings
 from sparring.learn.rehearsal import Rehearsal
 from sparring.policy import Policy, parameter_text
-from sparring.policy.checkpoint import Checkpoint
+from sparring.policy.checkpoint import Checkpoint, tensor_bytes
 from sparring.policy.network import build_network
 from sparring.report.progress import announced
 from sparring.rollout import Collector, Meetings, WorkerArena
-from sparring.serving import RemotePlayer
 from sparring.training.algorithms import Algorithm, Reporting, build_algorithm
 from sparring.training.background import Background
 from sparring.training.config import TrainConfig
@@ -54,10 +53,14 @@ from sparring.training.datasets import HeldOut, Lessons, validation_due
 from sparring.training.league import League, LeagueSettings
 from sparring.training.league.league import POOL
 from sparring.training.limits import lower_if_too_large
-from sparring.training.opponents import POLICY, opponent_style
+from sparring.training.opponents import POLICY
+from sparring.training.playing import make_engine, set_table
 from sparring.training.rating import Rater, Standing
 from sparring.training.trainee import Snapshot, copy_policy
 from sparring.training.tying import Ties
+
+if TYPE_CHECKING:
+    from sparring.training.cluster import ClusterCollector
 
 _HAND_OVER_SECONDS = 0.0005
 """How long a thread may keep the interpreter lock while another waits for it, with `overlap`; usually 5 ms."""
@@ -98,52 +101,26 @@ class SelfPlay:
             device=self._device,
             policy_threshold=self.algorithm.policy_threshold,
         )
-        self.engine = InferenceEngine(
+        self.engine = make_engine(
+            config,
             self.spec,
-            slots=config.matches * self.spec.seats,
-            device=self._device.acting_in(config.actor_dtype),
-            seed=config.seed,
-            backend="torch" if self.algorithm.exact and config.backend == "auto" else config.backend,
-            compiled=config.compile,
+            self.rater.copy(self.checkpoint()),
+            algorithm=self.algorithm,
+            device=self._device,
             say=say,
         )
-        self.engine.add(POLICY, self.rater.copy(self.checkpoint()))
-        with announced(f"starting {config.game}", say):
-            arena: Arena = (
-                WorkerArena(game, settings, matches=config.matches, seed=config.seed, workers=config.workers, say=say)
-                if config.workers
-                else game.arena(settings, matches=config.matches, seed=config.seed)
-            )
-        self.arena = gather(arena, config.inference_batch_size, config.inference_timeout_ms / 1000)
-        self.player = self.algorithm.player(self.engine, POLICY)
-        self.opponents = {
-            opponents[name].tag: opponents[name].seat(
-                game,
-                self.spec,
-                matches=config.matches,
-                seed=config.seed + 13_000_003 * number,
-                style=opponent_style(config),
-                engine=self.engine,
-                say=say,
-            )
-            for number, name in enumerate(config.opponents, 1)
-        }
+        self.table = (
+            set_table(config, game, opponents, engine=self.engine, algorithm=self.algorithm, say=say)
+            if config.cluster.address is None
+            else None
+        )
         self._meetings = Meetings(
-            self.spec.seats, seed=config.seed, last=len(self.opponents) + (config.league is not None)
+            self.spec.seats, seed=config.seed, last=len(config.opponents) + (config.league is not None)
         )
         self.league = None if config.league is None else self._make_league(config.league, pool)
         self._meetings.change(self._shares(), at=0)
         self._first_state = copy.deepcopy(self.algorithm.learner.state()) if self.league is not None else None
-        pooled: dict[str, Player] = {} if self.league is None else {POOL: self.league.player}
-        self.collector = Collector(
-            self.arena,
-            {POLICY: self.player, **self.opponents, **pooled},
-            self._meetings,
-            record=[POLICY],
-            segment=self.algorithm.segment_length,
-            truncate_after=self.algorithm.truncate_after,
-            keep_policy=self.algorithm.keep_policy,
-        )
+        self.collector = self._make_collector(game, opponents)
         self._oldest = 0
         """No match before this number will be asked about again."""
         self._ties = Ties(config, self.spec, opponents, device=self._device)
@@ -169,11 +146,30 @@ class SelfPlay:
         self._ties.rehearsal = Rehearsal(policy, self._lessons.draw, share=share, device=self._device)
         self._say(f"{share:.0%} of every gradient step from {self._lessons.about}")
 
+    def _make_collector(self, game: Game, opponents: Mapping[str, Entrant]) -> "Collector | ClusterCollector":
+        """Who plays the run's matches: this process, or those of a cluster."""
+        if self.table is not None:
+            pooled = {} if self.league is None else {POOL: self.league.player}
+            return self.table.collector(self.algorithm, self._meetings, others=pooled)
+        from sparring.training.cluster import ClusterCollector  # needs Ray
+
+        rows = self.algorithm.batch_size
+        return ClusterCollector(self._config, game, opponents, spec=self.spec, rows=rows, say=self._say)
+
+    @property
+    def arena(self) -> Arena | None:
+        """Where this process plays; None if a cluster does."""
+        return None if self.table is None else self.table.arena
+
     def start(self) -> None:
-        """Waits for worker processes, if there are any; raises `InputError` if they cannot play."""
+        """Waits for worker processes or a cluster, if there are any; raises `InputError` if they cannot play."""
         if isinstance(self.arena, WorkerArena):
             with announced(f"waiting for {self._config.workers} workers to start", self._say):
                 self.arena.start()
+        elif not isinstance(self.collector, Collector):
+            self._play_with(self.engine.weights(POLICY), version=self.update)
+            with announced("waiting for the cluster to start", self._say):
+                self.collector.start()
 
     def advance(self) -> dict[str, float]:
         """One update: collect, learn, publish. Returns its metrics."""
@@ -199,7 +195,7 @@ class SelfPlay:
             "dropped": dropped,
         }
         play |= {f"against/{name}": rate for name, rate in self._win_rates(episodes).items()}
-        for part in (self.player, self.arena):
+        for part in (self.collector, *(() if self.table is None else (self.table.player, self.table.arena))):
             if isinstance(part, Reporting):
                 play |= part.report()
         loss = losses | value_calibration(episodes)
@@ -253,7 +249,7 @@ class SelfPlay:
     def restore(self, snapshot: Snapshot) -> None:
         """Goes back to a `snapshot`."""
         values = snapshot.values
-        self.engine.swap(POLICY, snapshot.tensors["playing"], version=int(values["playing_version"]))
+        self._play_with(snapshot.tensors["playing"], version=int(values["playing_version"]))
         self.engine.rng.bit_generator.state = values["engine_rng"]
         if isinstance(self.arena, Adaptive):
             self.arena.stand_at(values["arena"])
@@ -270,10 +266,12 @@ class SelfPlay:
 
     def _resumable(self) -> dict[str, Resumable]:
         """The parts that hold matches in play; none if the arena starts fresh matches."""
-        if not isinstance(self.arena, Resumable):
+        if self.table is None or not isinstance(self.table.arena, Resumable):
             return {}
-        parts: dict[str, Resumable] = {"arena": self.arena, "collector": self.collector, "engine": self.engine}
-        players = {"player": self.player} | {f"opponent-{tag}": player for tag, player in self.opponents.items()}
+        assert isinstance(self.collector, Collector)
+        parts: dict[str, Resumable] = {"arena": self.table.arena, "collector": self.collector, "engine": self.engine}
+        opponents = {f"opponent-{tag}": player for tag, player in self.table.opponents.items()}
+        players = {"player": self.table.player} | opponents
         players |= {} if self.league is None else {POOL: self.league.player}
         return parts | {name: player for name, player in players.items() if isinstance(player, Resumable)}
 
@@ -287,10 +285,10 @@ class SelfPlay:
         if self._lessons is not None:
             self._lessons.close()
         sys.setswitchinterval(self._usual_hand_over)
-        for player in self.opponents.values():
-            if isinstance(player, RemotePlayer):
-                player.close()
-        self.arena.close()
+        if self.table is not None:
+            self.table.close()
+        if not isinstance(self.collector, Collector):
+            self.collector.close()
 
     def _collect(self) -> tuple[Episodes, int]:
         """The next episodes to learn from, and how many were dropped because their weights were too old."""
@@ -299,7 +297,7 @@ class SelfPlay:
         settings = ("matches", f"{self.algorithm.settings_at}.batch_size")
         with self.stages.time("collect"), lower_if_too_large("playing", *settings):
             found = self._ahead.take(wait=True)
-            if self.league is not None:  # nothing plays now
+            if self.league is not None and isinstance(self.collector, Collector):  # nothing plays now
                 self._oldest = int(self.collector.serials.min())
                 self._meetings.change(self._shares(), at=self.collector.next_serial)
             found = found or self.collector.collect(rows)
@@ -310,13 +308,15 @@ class SelfPlay:
             forward = self.engine.counters.forward_seconds - forward_before
             self.stages.add("forward", forward)
             self.stages.add("collect", -forward)
-        return kept, len(found) - len(kept)
+        late = 0 if isinstance(self.collector, Collector) else self.collector.take_dropped()
+        return kept, late + len(found) - len(kept)
 
     def _win_rates(self, episodes: Episodes) -> dict[str, float]:
         """How the policy did against each opponent that it met in `episodes`, by tag; a draw is a half."""
         met = self._meetings.opponents(episodes.headers.serial)  # the policy's own number is 0
         won = (episodes.headers.outcome + 1) / 2
-        of = {tag: episodes.headers.complete & (met == number) for number, tag in enumerate(self.opponents, 1)}
+        tags = map(tag_of, self._config.opponents)
+        of = {tag: episodes.headers.complete & (met == number) for number, tag in enumerate(tags, 1)}
         return {tag: float(won[rows].mean()) for tag, rows in of.items() if rows.any()}
 
     def _make_league(self, settings: LeagueSettings, pool: Path | None) -> League:
@@ -330,7 +330,7 @@ class SelfPlay:
             copy=self._copy_member,
             seat=self.algorithm.player,
             meetings=self._meetings,
-            first=len(self.opponents) + 1,
+            first=len(self._config.opponents) + 1,
             matches=self._config.matches,
             seed=self._config.seed,
             say=self._say,
@@ -368,7 +368,7 @@ class SelfPlay:
         assert self.league is not None
         assert self._first_state is not None
         self.algorithm.learner.load(*copy.deepcopy(self._first_state))
-        self.engine.swap(POLICY, self.algorithm.learner.policy.state_dict(), version=self.update)
+        self._play_with(self.algorithm.learner.policy.state_dict(), version=self.update)
         self.league.forget_results()
 
     def _learn(self, episodes: Episodes) -> dict[str, float]:
@@ -393,8 +393,14 @@ class SelfPlay:
                 figures = {"gate": win_rate}
                 if win_rate < gate.threshold:
                     return figures
-            self.engine.swap(POLICY, new, version=self.update)
+            self._play_with(new, version=self.update)
         return figures
+
+    def _play_with(self, weights: Mapping[str, Tensor], *, version: int) -> None:
+        """Has everybody who plays take up `weights`."""
+        self.engine.swap(POLICY, weights, version=version)
+        if not isinstance(self.collector, Collector):
+            self.collector.publish(tensor_bytes(weights), version)
 
 
 def recent(episodes: Episodes, *, version: int, max_policy_lag: int) -> Episodes:

@@ -1,0 +1,187 @@
+"""Playing a run's matches on a Ray cluster: for the loop, a collector like that of this process.
+
+Each process of the fleet sets a table as the run itself would, with a part of its matches, and plays at it on one CPU.
+Every process draws by the same lot who meets whom, from serial numbers that no two share, so that the run knows of each
+episode whom it was played against.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+
+from sparring.core import Adaptive, Episodes, Game, GameSpec, InputError, RunError
+from sparring.core.settings import convert
+from sparring.inference import Device
+from sparring.league import Entrant
+from sparring.policy.checkpoint import parse_tensors
+from sparring.policy.network import build_network
+from sparring.rollout import Meetings
+from sparring.rollout.collector import Counters
+from sparring.rollout.fleet import AHEAD, Fleet, Piece, Stream, cluster_cpus, connect, disconnect
+from sparring.training.algorithms import build_algorithm
+from sparring.training.config import TrainConfig
+from sparring.training.opponents import POLICY
+from sparring.training.playing import make_engine, set_table
+
+_ALL_TOO_OLD = 20
+"""Batches in a row of which every episode is too old."""
+
+
+class ClusterCollector:
+    """The matches of a run, played by the processes of a Ray cluster; the face of `rollout.Collector`."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        game: Game,
+        opponents: Mapping[str, Entrant],
+        *,
+        spec: GameSpec,
+        rows: int,
+        say: Callable[[str], None],
+    ) -> None:
+        """`rows` are the decisions of an update, which all processes play a part of."""
+        assert config.cluster.address is not None
+        self.counters = Counters()
+        self._dropped = 0
+        self._spec = spec
+        self._max_lag = config.max_policy_lag
+        self._version = 0
+        connect(config.cluster.address)
+        count = config.cluster.collectors or max(1, cluster_cpus() - 1)
+        count = min(count, config.matches)
+        piece = -(-rows // (AHEAD * count))
+        seated = {name: opponents[name] for name in config.opponents}
+        make = partial(RunPlaying, config, game, seated, max(1, config.matches // count))
+        self._fleet = Fleet(make, count=count, ask=lambda stream: (piece,), say=say)
+        say(f"{count} collectors on the cluster, each with {max(1, config.matches // count)} matches")
+
+    def start(self) -> None:
+        """Waits until somebody can play."""
+        self._fleet.start()
+
+    def publish(self, weights: bytes, version: int) -> None:
+        """Has everybody play with these weights, safetensors, from now on."""
+        self._version = version
+        self._fleet.publish(weights, version)
+
+    def collect(self, rows: int) -> Episodes:
+        """Waits until episodes that are not too old hold at least `rows` steps, and returns those episodes."""
+        parts: list[Episodes] = []
+        found = old = 0
+        while found < rows:
+            _, piece = self._fleet.take()
+            self.counters.add(piece.counters)
+            episodes = piece.episodes(self._spec)
+            if episodes is None:
+                continue
+            fresh = self._fresh(episodes)
+            self._dropped += len(episodes) - len(fresh)
+            old += episodes.rows
+            if len(fresh):
+                # a copy of its own: what Ray holds is read-only, and freed with the last view of it
+                parts.append(episodes.take(fresh))
+                found, old = found + parts[-1].rows, 0
+            elif old > _ALL_TOO_OLD * rows:
+                raise RunError(
+                    f"every episode began more than max_policy_lag = {self._max_lag} updates ago; lower matches"
+                )
+        return Episodes.join(parts)
+
+    def take_dropped(self) -> int:
+        """Episodes that were too old when they came, since the last call."""
+        dropped, self._dropped = self._dropped, 0
+        return dropped
+
+    def report(self) -> dict[str, float]:
+        """Who plays, how busy they are, and what they have lost."""
+        hosts = self._fleet.hosts
+        return {
+            "collectors": float(sum(hosts.values())),
+            "hosts": float(len(hosts)),
+            "replaced_collectors": float(self._fleet.replaced),
+            **{f"collector_{stage}": share for stage, share in self.counters.stages.shares().items()},
+        }
+
+    @property
+    def hosts(self) -> dict[str, int]:
+        """How many collectors play on each host."""
+        return self._fleet.hosts
+
+    @property
+    def busy_seconds(self) -> float:
+        """How long collectors have played, all of them together."""
+        return self._fleet.played_seconds
+
+    def close(self) -> None:
+        """Ends the processes and leaves the cluster."""
+        self._fleet.close()
+        disconnect()
+
+    def _fresh(self, episodes: Episodes) -> Any:
+        """`intp[k]` the episodes of matches in which no seat began with weights that are too old now."""
+        if not self._max_lag:
+            return np.arange(len(episodes))
+        headers = episodes.headers
+        old = headers.serial[self._version - headers.version > self._max_lag]
+        return np.flatnonzero(~np.isin(headers.serial, old))
+
+
+class RunPlaying:
+    """A part of a run's matches, played in a process of a cluster; see `rollout.fleet.Playable`."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        game: Game,
+        opponents: Mapping[str, Entrant],
+        matches: int,
+        stream: Stream,
+    ) -> None:
+        torch.set_num_threads(1)
+        dtype = "float32" if config.dtype == "float16" else config.dtype
+        own = msgspec.structs.replace(
+            config, matches=matches, seed=stream.seed(config.seed), workers=0, device="cpu", dtype=dtype
+        )
+        settings: Any = convert(own.settings, game.settings, where="settings")
+        spec, device = game.spec(settings), Device.pick("cpu", dtype)
+        learner = build_algorithm(
+            own.learner, build_network(own.network, game, spec), spec=spec, device=device, seed=own.seed
+        )
+        engine = make_engine(
+            own, spec, build_network(own.network, game, spec), algorithm=learner, device=device, say=_silent
+        )
+        table = set_table(own, game, opponents, engine=engine, algorithm=learner, say=_silent)
+        if isinstance(table.arena, Adaptive):
+            raise InputError(f"--cluster: {game.name} changes with how it is played, as one arena; leave it out")
+        meetings = fixed_meetings(config, spec)
+        self._engine, self._table = engine, table
+        self._collector = table.collector(learner, meetings, first_serial=stream.first_serial)
+
+    def collect(self, seconds: float, rows: int) -> Piece:
+        """Plays until finished episodes hold `rows` steps, or for so long."""
+        episodes = self._collector.collect_within(rows, seconds)
+        return Piece.of(episodes, self._collector.counters.take())
+
+    def swap(self, weights: bytes, version: int) -> None:
+        """Takes up new weights between two forward passes."""
+        self._engine.swap(POLICY, parse_tensors(weights, where="weights of the run"), version=version)
+
+    def close(self) -> None:
+        """Frees the arena."""
+        self._table.close()
+
+
+def fixed_meetings(config: TrainConfig, spec: GameSpec) -> Meetings:
+    """Who meets whom, by shares that do not change."""
+    meetings = Meetings(spec.seats, seed=config.seed, last=len(config.opponents))
+    meetings.change(dict(enumerate(config.opponents.values(), 1)), at=0)
+    return meetings
+
+
+def _silent(text: str) -> None:
+    """What a process of the cluster says about itself: nobody is there to hear it."""

@@ -1,0 +1,208 @@
+"""Training whose matches are played on a Ray cluster: the same episodes, new weights in time, hosts that are lost."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.clusters import simulated
+
+from sparring.core import InputError  # isort: skip
+from sparring.policy.checkpoint import tensor_bytes  # isort: skip
+from sparring.rollout import fleet as fleets  # isort: skip
+from sparring.rollout.fleet import Piece, Stream  # isort: skip
+from sparring.training.cluster import ClusterCollector, RunPlaying  # isort: skip
+from sparring.training.config import validate_config  # isort: skip
+from sparring.training.opponents import find_opponents  # isort: skip
+from sparring.training.self_play import SelfPlay  # isort: skip
+from tests.bench import slowed  # isort: skip
+from tests.commands import sparring  # isort: skip
+
+CONFIG = {
+    "game": "hex",
+    "settings": {"size": 4},
+    "network": {"channels": 8, "blocks": 1},
+    "learner": {"kind": "ppo", "batch_size": 512, "minibatch_size": 512, "epochs": 1},
+    "matches": 16,
+    "threads": 1,
+    "opponents": {"random": 0.25},
+    "evaluation": {"matches": 4},
+    "report": [],
+}
+
+
+def prepared(**changes):
+    config, game = validate_config({**CONFIG, **changes}, where="test")
+    return config, game, find_opponents(config, game, Path("nowhere"))
+
+
+def playing(number=0, **changes):
+    config, game, opponents = prepared(**changes)
+    return RunPlaying(config, game, {name: opponents[name] for name in config.opponents}, 4, Stream(0, number))
+
+
+def weights_of(part):
+    return tensor_bytes(part._engine.weights("main"))
+
+
+def test_a_piece_is_whole_episodes_that_come_out_as_they_went_in():
+    part = playing()
+    piece = part.collect(60.0, 100)
+    spec = part._engine.spec
+    episodes = piece.episodes(spec)
+    assert episodes.rows >= 100
+    assert piece.counters.decisions >= episodes.rows
+    assert part._collector.counters.decisions == 0
+    assert set(episodes.columns()) == set(piece.columns)
+    again = Piece.of(episodes, piece.counters).episodes(spec)
+    for name, array in episodes.columns().items():
+        np.testing.assert_array_equal(again.columns()[name], array)
+
+
+def test_a_piece_takes_no_longer_than_it_may_and_may_be_empty():
+    part = playing()
+    piece = part.collect(0.0, 100)
+    assert piece.columns == {}
+    assert piece.episodes(part._engine.spec) is None
+
+
+def test_collectors_share_the_lot_of_opponents_but_no_match():
+    spec, serials, met = None, [], []
+    for number in (0, 1):
+        part = playing(number)
+        spec = part._engine.spec
+        headers = part.collect(60.0, 400).episodes(spec).headers
+        serials.append(set(headers.serial.tolist()))
+        own, counts = np.unique(headers.serial, return_counts=True)
+        met.append(dict(zip(own.tolist(), (counts == 1).tolist(), strict=True)))
+    assert not serials[0] & serials[1]
+    lot = part._collector._lineup
+    for against_random in met:
+        drawn = lot(np.array(list(against_random), np.int64)).max(axis=1) == 1
+        assert drawn.tolist() == list(against_random.values())
+
+
+def test_new_weights_are_taken_up_with_their_version():
+    part, other = playing(), playing(1)
+    part.swap(weights_of(other), 5)
+    assert weights_of(part) == weights_of(other)
+    assert part.collect(60.0, 200).episodes(part._engine.spec).headers.version.max() == 5
+
+
+class Pieces:
+    """A fleet whose pieces are there already."""
+
+    def __init__(self, pieces):
+        self.pieces = iter(pieces)
+
+    def take(self):
+        return Stream(0, 0), next(self.pieces)
+
+
+def test_what_is_too_old_is_dropped_and_counted_and_never_makes_a_batch_empty():
+    part = playing()
+    spec, old = part._engine.spec, [part.collect(60.0, 100) for _ in range(2)]
+    part.swap(weights_of(part), 3)
+    part.collect(60.0, 400)  # until the last match that began with the old ones has ended
+    fresh = part.collect(60.0, 300)
+    made = object.__new__(ClusterCollector)
+    made.counters, made._dropped, made._spec, made._max_lag, made._version = fresh.counters, 0, spec, 2, 3
+    nothing = Piece({}, counters=fresh.counters)
+    made._fleet = Pieces([nothing, *old, nothing, fresh])
+    episodes = made.collect(300)
+    assert episodes.rows >= 300
+    assert set(episodes.headers.version.tolist()) == {3}
+    assert episodes.steps.action.flags.writeable
+    assert made.take_dropped() == sum(len(piece.episodes(spec)) for piece in old)
+    assert made.take_dropped() == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"workers": 2}, "workers: with a cluster its collectors play"),
+        ({"league": {}, "opponents": {}}, "a league's pool is this process's own"),
+        ({"learner": {"kind": "imitation"}, "opponents": {}}, "plays no matches to learn from"),
+    ],
+)
+def test_what_a_cluster_cannot_play_is_refused(changes, message):
+    with pytest.raises(InputError, match=message):
+        prepared(cluster={"address": "auto"}, **changes)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with simulated(1, 1) as made:
+        yield made
+
+
+def training(address, said, *, game=None, **changes):
+    config, found, opponents = prepared(cluster={"address": address, "collectors": 2}, **changes)
+    run = SelfPlay(config, game or found, opponents, say=said.append)
+    run.start()
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_slow_game_never_gives_an_empty_batch(cluster, monkeypatch):
+    monkeypatch.setattr(fleets, "PIECE_SECONDS", 0.1)
+    game = slowed.Slowed("hex", env=0.1)
+    run = training(cluster.address, [], game=game, learner={**CONFIG["learner"], "batch_size": 64})
+    try:
+        for _ in range(3):
+            run.advance()
+        assert run.decisions >= 3 * 64
+    finally:
+        run.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_command_trains_on_a_cluster_and_goes_on_without(cluster, tmp_path):
+    preset = tmp_path / "small.yaml"
+    preset.write_text(json.dumps(CONFIG))
+    words = ["train", preset, "--run", tmp_path / "run"]
+    done, _ = sparring(*words, "decisions=2000", "--cluster", cluster.address, timeout=500)
+    assert done.returncode == 0, done.stderr
+    done, _ = sparring(*words, "decisions=4000")
+    assert done.returncode == 0, done.stderr
+    assert "resuming" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_training_goes_on_when_a_host_is_lost_and_nothing_is_doubled(cluster):
+    said, seen = [], []
+    run = training(cluster.address, said, max_policy_lag=4)
+    update = run.algorithm.learner.update
+
+    def learn(episodes, **steering):
+        headers = episodes.headers
+        seen.append((headers.serial, headers.seat, run.update - headers.version))
+        return update(episodes, **steering)
+
+    run.algorithm.learner.update = learn
+    try:
+        for _ in range(40):
+            metrics = run.advance()
+            if metrics["play/hosts"] == 2:
+                break
+        assert metrics["play/hosts"] == 2
+        streams = {serial >> 34 for serials, _, _ in seen for serial in serials.tolist()}
+        for _ in range(3):
+            run.advance()
+        cluster.remove_node(cluster.others.pop())
+        for _ in range(10):
+            metrics = run.advance()
+    finally:
+        run.close()
+    streams = {serial >> 34 for serials, _, _ in seen for serial in serials.tolist()}
+    assert len(streams) >= 2  # both have played
+    assert metrics["play/replaced_collectors"] == 1
+    assert any("node has died" in text for text in said)
+    episodes = [(serial, seat) for serials, seats, _ in seen for serial, seat in zip(serials, seats, strict=True)]
+    assert len(set(episodes)) == len(episodes)
+    assert max(lag.max() for _, _, lag in seen) <= 4
+    assert metrics["play/policy_lag"] <= 4
