@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from sparring.bench.diagnose import run as run_module
 from sparring.bench.diagnose.run import TESTS, diagnose
 from sparring.bench.diagnose.subject import default_preset, find_subject
 from sparring.cli import app
@@ -19,8 +20,8 @@ OURS = {
     "pokemon": "pokemon-gen1",
     "rocket": "rocket-1v1",
 }
-QUICK = [name if name in ("hex", "kuhn") else pytest.param(name, marks=pytest.mark.slow) for name in OURS]
 """The preset that each game is diagnosed with."""
+QUICK = [name if name in ("hex", "kuhn") else pytest.param(name, marks=pytest.mark.slow) for name in OURS]
 FEW = {
     "pokemon": ["matches=8", "settings.observation=raw"],
     "hex": ["settings.size=4", "network.channels=8", "network.blocks=1"],
@@ -33,6 +34,18 @@ def installed():
         game = load_game(name)
         if isinstance(game, Installable):
             game.install(game.settings(), lambda text: None)
+
+
+@pytest.fixture(autouse=True)
+def short_rounds(monkeypatch):
+    """Rounds of a few milliseconds: what is measured matters here, not how exactly."""
+    monkeypatch.setattr(run_module, "_PART_OF_ROUND", dict.fromkeys(run_module._PART_OF_ROUND, 0.02))
+
+
+@pytest.fixture
+def few_rounds(monkeypatch):
+    """Too few to compare two measurements."""
+    monkeypatch.setattr(run_module, "_LEAST_ROUNDS", 3)
 
 
 @pytest.fixture
@@ -49,7 +62,7 @@ def test_the_default_preset_plays_nearly_the_default_settings():
 
 
 @pytest.mark.parametrize("game", QUICK)
-def test_everything_is_measured_and_the_stages_account_for_the_time(game):
+def test_everything_is_measured_and_the_stages_account_for_the_time(few_rounds, game):
     found = diagnose(small(game), seconds=0.1)
     assert found.learner_rows_per_second > 0
     assert found.bottleneck.startswith("The bottleneck is ")
@@ -83,7 +96,7 @@ def test_each_test_alone(game, test):
 
 
 @pytest.mark.parametrize("stage", ["env", "encode", "inference", "learner"])
-def test_the_sentence_names_the_stage_that_was_slowed(stage):
+def test_the_sentence_names_the_stage_that_was_slowed(few_rounds, stage):
     found = diagnose(slowed.subject(**{stage: 0.1}), ["learner"], seconds=0.1)
     assert f"({stage})" in found.bottleneck
     spent = found.model.acting | found.model.learning
@@ -146,7 +159,7 @@ def test_whatif_foretells_a_slow_down_within_ten_percent(overrides, stage, secon
         ),
     ],
 )
-def test_bad_input_is_one_line(run, words, message):
+def test_bad_input_is_one_line(run, few_rounds, words, message):
     done = run("diagnose", *words)
     assert isinstance(done.exception, InputError)
     assert message in str(done.exception)

@@ -7,6 +7,7 @@ import pytest
 from sparring.bench.profiling import profiled
 from sparring.core import InputError
 from tests.commands import one_line, sparring
+from tests.warm import run
 
 
 def busy():
@@ -55,7 +56,7 @@ def test_without_pyinstrument_the_command_says_what_to_install(tmp_path):
 def test_training_writes_a_profile(tmp_path):
     small = ["decisions=256", "matches=16", "learner.batch_size=128", "learner.minibatch_size=128", "threads=1"]
     quick = [*small, "evaluation.matches=4", "--run", tmp_path / "run", "--profile", tmp_path / "train.html"]
-    done, _ = sparring("train", "kuhn-ppo", *quick)
+    done = run("train", "kuhn-ppo", *quick)
     assert done.returncode == 0, done.stderr
     assert "train.html: open it in a browser" in done.stderr
     assert "self_play.py" in (tmp_path / "train.html").read_text()

@@ -34,7 +34,7 @@ from sparring.league.serve import model_source
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.report.settings import in_a_line
 from sparring.rollout import WorkerArena
-from sparring.rollout.selfplay import play_into_store
+from sparring.rollout.selfplay import MatchesHere, play_into_store
 from sparring.rollout.store import EpisodeStore, shards
 from sparring.serving import server_status
 from sparring.serving.server import PolicyServer, ServerSettings
@@ -228,13 +228,12 @@ def _play_share(bench: Bench, share: _Share, line: Any) -> None:
             arena.start()
         line.send("ready")
         line.recv()
+        players = {MODEL: player, OPPONENT: RandomPlayer(seed + 1)}
         played = play_into_store(
             EpisodeStore(share.folder, seating.spec),
-            arena,
-            {MODEL: player, OPPONENT: RandomPlayer(seed + 1)},
+            MatchesHere(arena, players, share.matches, keep_policy=False),
             matches=share.matches,
             shard=1000,
-            keep_policy=False,
             stop=lambda: False,
             progress=lambda done: None,
         )

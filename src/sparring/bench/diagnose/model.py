@@ -33,12 +33,17 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def predict(self, speeds: Mapping[str, float]) -> float:
         """Seconds a decision if stages were so many times as fast: `{"encode": 2.0}`."""
-        now, then = self._parts({}), self._parts(speeds)
         joined = max if self.overlap else sum
-        return self.wall + joined(then) - joined(now)
+        return joined(self.parts(speeds)) + self.lost
 
-    def _parts(self, speeds: Mapping[str, float]) -> tuple[float, float]:
-        """Seconds of collecting and of learning."""
+    @property
+    def lost(self) -> float:
+        """Seconds a decision that collecting and learning do not account for; below 0 where timers overlap."""
+        joined = max if self.overlap else sum
+        return self.wall - joined(self.parts({}))
+
+    def parts(self, speeds: Mapping[str, float]) -> tuple[float, float]:
+        """Seconds a decision of collecting and of learning, if stages were so many times as fast."""
         acting, helping = _total(self.acting, speeds), _total(self.helpers, speeds) / max(1, self.helper_count)
         if self.helpers:
             usual, helped = _total(self.acting, {}), _total(self.helpers, {}) / max(1, self.helper_count)

@@ -147,6 +147,12 @@ class PipelinePart:
         found = arena.helpers() if isinstance(arena, Helped) else None
         return ("", "") if found is None else (found.waits, found.setting)
 
+    @property
+    def decisions_per_match(self) -> float | None:
+        """Of the matches that have ended so far; None before the first."""
+        counters = self.trainee.collector.counters
+        return counters.decisions / counters.matches if counters.matches else None
+
     def episodes(self) -> Episodes:
         """Some episodes that the policy has just played."""
         self.trainee.pause()

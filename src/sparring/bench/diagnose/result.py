@@ -77,6 +77,12 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     memory_mib: float | None = None
     """The most that this process has held."""
     free_memory_mib: float | None = None
+    decisions_per_match: float | None = None
+    """In self-play, of all seats together, as far as the run came."""
+    cores_used: float | None = None
+    """CPU seconds a second of this process and those that it started, during the updates."""
+    tree_mib: float | None = None
+    """The most that they have held, all together."""
     gpus: list[Gpu] = []
     gpu_note: str = ""
     bottleneck: str = ""

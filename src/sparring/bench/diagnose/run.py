@@ -28,6 +28,7 @@ from sparring.core import InputError, did_you_mean
 from sparring.core.machine import free_memory
 from sparring.inference.threads import set_threads
 from sparring.report.progress import ProgressLine, compiling_announced
+from sparring.report.usage import ProcessTree, Usage
 from sparring.training.config import flat_settings
 
 Test = Literal["env", "encode", "mask", "inference", "learner", "store", "gpu", "all"]
@@ -98,6 +99,8 @@ class _Measured:
         self._trained: list[Trained] = []
         self._asked: list[dict[int, list[float]]] = []
         self._stored: list[tuple[float, float]] = []
+        self._tree = ProcessTree()
+        self._used: list[Usage] = []
 
     def round(self) -> None:
         """A short round of every part."""
@@ -106,7 +109,9 @@ class _Measured:
         if self._arena is not None:
             self._played.append(self._arena.round(_PART_OF_ROUND["arena"]))
         if self._pipeline is not None and self._wanted & {"learner", "gpu"}:
+            self._tree.sample()
             self._trained.append(self._pipeline.round(_PART_OF_ROUND["pipeline"]))
+            self._used.append(self._tree.sample())
             if self._gpu is not None:
                 self._gpu.sample()
         speed.append(reference())
@@ -144,6 +149,9 @@ class _Measured:
             found |= {
                 "model": model,
                 "mean_batch": batch,
+                "decisions_per_match": self._pipeline.decisions_per_match,
+                "cores_used": median(one.cores for one in self._used),
+                "tree_mib": max(one.memory for one in self._used) / 2**20,
                 "bottleneck": bottleneck(
                     model, subject.config, batch=batch, best_batch=found.get("best_batch"), setting=setting
                 ),

@@ -64,6 +64,7 @@ def make_subject(name: str, config: TrainConfig, game: Game) -> Subject:
     if config.data:
         raise InputError(f"{name} learns from episodes on disk: there is no self-play to diagnose")
     data: dict[str, Any] = msgspec.to_builtins(config)
+    data["cluster"] = {}  # it is this machine that is measured
     learner = data["learner"]
     sizes = learner.get("ppo", learner)
     batch_size = int(sizes["batch_size"])

@@ -95,6 +95,7 @@ def _collector(config: TrainConfig, servers: int) -> Iterator[Collector]:
         return
     with closing(SelfPlay(config, game, {}, say=_silent)) as training:
         training.start()
+        assert isinstance(training.collector, Collector)
         yield training.collector
 
 

@@ -29,7 +29,7 @@ from sparring.core.files import lock_folder, write_file
 from sparring.core.machine import machine_name
 from sparring.report.progress import ProgressLine
 from sparring.report.usage import ProcessTree
-from sparring.training.config import TrainConfig, load_config
+from sparring.training.config import ClusterSettings, TrainConfig, load_config
 
 FILE = "scale.json"
 OVERRIDE = "override.txt"
@@ -123,7 +123,7 @@ def _config(preset: str, given: Sequence[str], cell: Cell) -> TrainConfig:
     config, _ = load_config(preset, [*given, *overrides(cell, game)])
     if config.data:
         raise InputError(f"{preset}: it learns from episodes on disk and plays no matches; take another preset")
-    return msgspec.structs.replace(config, opponents={})
+    return msgspec.structs.replace(config, opponents={}, cluster=ClusterSettings())
 
 
 def _stored(folder: Path, fresh: Contest) -> Contest:
