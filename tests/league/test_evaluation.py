@@ -1,15 +1,18 @@
 """Evaluation: fair seats, honest intervals."""
 
+import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import sparring
-from sparring.core import RandomPlayer, Score, wilson_interval
+from sparring.core import Forfeit, RandomPlayer, Results, Score, wilson_interval
 from sparring.games.hex import HexArena
 from sparring.league import Entrant, Seating, Style, evaluate
 from sparring.league.ledger import Identity, Ledger
 from sparring.league.rated import RatedMatches, identity
+from sparring.league.verdicts import judged
 from sparring.policy.checkpoint import load_checkpoint
 from tests import hex
 
@@ -61,6 +64,37 @@ def test_players_who_are_there_already_are_kept_in_a_ledger_by_their_class(tmp_p
         ("RandomPlayer", "code"),
     }
     assert sum(seat.outcome == 1 for one in kept for seat in one.seats if seat.name == "path") == score.wins
+
+
+def test_a_program_that_fails_has_lost_and_the_ledger_says_why(tmp_path):
+    path, program = tmp_path / "hex.ledger", f"gtp:{sys.executable} -c pass"
+    score = sparring.evaluate("random", program, game="hex", settings={"size": 4}, matches=6, ledger=path)
+    assert (score.wins, score.losses, len(score.forfeits)) == (6, 0, 6)
+    with Ledger(path) as ledger:
+        kept = list(ledger.matches())
+    assert sorted(one.note for one in kept) == sorted(score.forfeits)
+    assert all(seat.outcome == (-1 if seat.name == program else 1) for one in kept for seat in one.seats)
+    assert sum(one.seats[0].name == program for one in kept) == 3
+
+
+def test_of_two_who_forfeit_the_first_has_lost():
+    class Gives(RandomPlayer):
+        def __init__(self, seed, times):
+            super().__init__(seed)
+            self.times = times
+
+        def forfeited(self, match):
+            return None if self.times[match] is None else Forfeit(f"gave up at {self.times[match]}", self.times[match])
+
+    players = {"ann": Gives(0, [1.0, 5.0, None, 3.0]), "ben": Gives(1, [2.0, 4.0, None, None]), "": RandomPlayer(0)}
+    ended = replace(Results.none(2), match=np.arange(4, dtype=np.int32), failed=np.array([False, False, False, True]))
+    ended = replace(ended, outcome=np.float32([[-1, 1]] * 4), reward=np.zeros((4, 2), np.float32))
+    found, notes = judged(ended, np.int32([[0, 1], [0, 1], [1, 0], [0, 1]]), players)
+    assert found.outcome.tolist() == [[-1, 1], [1, -1], [-1, 1], [-1, 1]]
+    assert notes == ("ann forfeits: gave up at 1.0", "ben forfeits: gave up at 4.0", "", "")
+    alone, notes = judged(ended, np.int32([[2, 2]] * 4), players)
+    assert alone.outcome.tolist() == ended.outcome.tolist()
+    assert notes == ("",) * 4
 
 
 def test_matches_that_broke_off_are_not_kept(tmp_path):

@@ -175,8 +175,15 @@ def test_a_score_as_a_table_and_as_data():
     assert data["interval"][0] < data["win_rate"] == 0.7 < data["interval"][1]
     assert data.keys() == {
         "matches", "wins", "draws", "losses", "failed", "win_rate", "interval", "decisions_per_match",
-        "points_per_minute",
+        "points_per_minute", "forfeits",
     }  # fmt: skip
+
+
+def test_forfeits_are_told_below_the_table():
+    score = Score(wins=3, draws=0, losses=0, forfeits=("x forfeits: resigned",) * 2)
+    *_, about, reason = shown(score_table("mine at hex", {"x": score})).splitlines()
+    assert (about, reason) == ("2 matches were forfeited:", "  x forfeits: resigned")
+    assert score_json(score)["forfeits"] == {"matches": 2, "notes": ["x forfeits: resigned"]}
 
 
 def shown(renderable, width=80):

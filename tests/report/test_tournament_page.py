@@ -1,7 +1,11 @@
 """The page of a tournament: whole without a network, and nothing in a name runs as HTML."""
 
+import re
 import shutil
 import subprocess
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -22,7 +26,7 @@ def summary(tmp_path_factory):
         weights = hex.policy(seed=version).state_dict()
         about = Checkpoint(hex.spec(), {"channels": 8, "blocks": 1}, version, weights, {})
         save_checkpoint(folder / "run" / "checkpoints" / f"{version:08d}", about)
-    rules = Rules(schedule="round-robin", matches=4)
+    rules = Rules(schedule="round-robin", matches=4, keep=folder / "kept & more", kept=1)
     players = ["path", "random", str(folder / "run" / "checkpoints")]
     return play_tournament(players, folder / "x.ledger", rules, game="hex", settings={"size": 4})
 
@@ -44,10 +48,25 @@ def test_names_are_text_and_nothing_is_loaded(summary):
     assert "http" not in page.replace("http-equiv", "")
 
 
+def test_kept_matches_are_linked_by_the_way_from_the_page(summary, tmp_path):
+    folder = Path(summary["kept"][0]["path"]).parent
+    page = tournament_page(summary, tmp_path / "elsewhere")
+    links = [unescape(link) for link in re.findall(r'href="([^"]+)"', page)]
+    assert len(links) == len(summary["kept"]) >= 1
+    assert all(link.startswith("../") and "%20%26%20" in link for link in links)
+    (tmp_path / "elsewhere").mkdir()
+    found = {(tmp_path / "elsewhere" / unquote(link)).resolve() for link in links}
+    assert found == {path.resolve() for path in folder.glob("*.sgf")}
+    drawn = {**summary["kept"][0], "winner": None, "expected": None, "players": [HOSTILE, HOSTILE]}
+    page = tournament_page({**summary, "kept": [drawn]})
+    assert "<td>drawn</td>" in page
+    assert "<script" not in page
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (package chromium)")
 def test_a_browser_draws_it(summary, tmp_path):
     path = tmp_path / "page.html"
-    path.write_text(tournament_page(summary))
+    path.write_text(tournament_page(summary, tmp_path))
     flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
     flags += " --disable-component-update --disable-sync --virtual-time-budget=500 --dump-dom"
     command = [CHROMIUM, *flags.split(), f"--user-data-dir={tmp_path / 'profile'}", f"file://{path}"]
@@ -56,3 +75,4 @@ def test_a_browser_draws_it(summary, tmp_path):
     assert drawn.count("<polyline") == 1
     assert drawn.count("<circle") == 5 + 3
     assert drawn.count('title="') == 20
+    assert drawn.count("<a href=") == len(summary["kept"])

@@ -14,6 +14,7 @@ from sparring.core import InputError
 from sparring.report.metrics import Metrics
 from tests.commands import SPARRING, one_line, sparring
 from tests.runs import updates
+from tests.warm import Process, run
 
 wandb = pytest.importorskip("wandb")
 
@@ -151,10 +152,8 @@ def test_nobody_who_did_not_ask_imports_it(tmp_path):
 
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_a_signal_finishes_it_and_the_same_command_continues_its_run(tmp_path, number):
-    command = [*SPARRING, "train", "hex-quick", *QUICK.split(), "--run", "r"]
-    process = subprocess.Popen(
-        [*command, "decisions=100_000_000"], stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    command = ["train", "hex-quick", *QUICK.split(), "--run", "r"]
+    process = Process(*command, "decisions=100_000_000", start_new_session=True)
     metrics = Path("r/metrics.jsonl")
     deadline = time.monotonic() + 120
     while not (metrics.exists() and metrics.stat().st_size) and time.monotonic() < deadline:
@@ -166,7 +165,7 @@ def test_a_signal_finishes_it_and_the_same_command_continues_its_run(tmp_path, n
     told = [line["decisions"] for line in updates(Path("r"))]
     assert [step for step, _ in steps] == told
     assert code == 0
-    done, _ = sparring(*command[len(SPARRING) :], f"decisions={told[-1] + 10}")
+    done = run(*command, f"decisions={told[-1] + 10}")
     assert done.returncode == 0, done.stderr
     after = histories(Path("r"))[1]
     assert after[0] == name

@@ -6,7 +6,7 @@ players meet in the same starts, and which start a match is from tells everythin
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,16 +16,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Forfeit, Forfeiting, Player, RandomPlayer, Results
+from sparring.core import Followed, MatchRecord, Player, RandomPlayer, Results
 from sparring.league.entrants import Style, leaving
+from sparring.league.keeping import Keeper
 from sparring.league.ledger import Ledger, Match, Seat
 from sparring.league.rated import identity
 from sparring.league.seating import Seating
+from sparring.league.verdicts import judged
 from sparring.rollout import Collector
 
 BLOCK = 16
 """Starts of a block: the matches that are played at the same time."""
-_LONGEST_NOTE = 300
 
 
 @dataclass(frozen=True)
@@ -98,14 +99,27 @@ class Series:
 
 
 class Table:
-    """Where bouts are played: entrants are seated when they are first needed, and stay."""
+    """Where bouts are played: entrants are seated when they are first needed, and stay.
 
-    def __init__(self, seating: Seating, style: Style, ledger: Ledger, *, seed: int, place: int = 0) -> None:
+    With a `keeper`, every match that ends is shown to it.
+    """
+
+    def __init__(
+        self,
+        seating: Seating,
+        style: Style,
+        ledger: Ledger,
+        *,
+        seed: int,
+        place: int = 0,
+        keeper: Keeper | None = None,
+    ) -> None:
         self._seating = seating
         self._style = style
         self._ledger = ledger
         self._series = Series(seating, style, seed=seed)
         self._place = place
+        self._keeper = keeper
         self._seated: dict[int, Player] = {}
         self._stack = ExitStack()
 
@@ -150,21 +164,29 @@ class Table:
         with ExitStack() as stack:
             arena = seating.game.arena(seating.settings, matches=matches, seed=block_seed(self._series.seed, block))
             stack.callback(arena.close)
+            records: dict[int, MatchRecord] = {}
+            if self._keeper is not None:
+                assert isinstance(seating.game, Followed), "a keeper of a game that cannot be followed"
+                seating.game.follow(arena, records.__setitem__)
             collector = Collector(arena, {**players, "": RandomPlayer(0)}, lineup)
 
             def ended(serials: NDArray[np.int64], turns: NDArray[np.int32], results: Results) -> None:
                 kept = []
+                results, notes = judged(results, lineup(serials), players)
                 for at, (serial, slot) in enumerate(zip(serials.tolist(), results.match.tolist(), strict=True)):
+                    record = records.pop(slot, None)
                     if serial not in slots:
                         continue
                     start = block * BLOCK + serial
                     if results.failed[at]:
                         played.broken.append((start, order))
                         continue
-                    outcome, note = _decided(results.outcome[at].tolist(), list(players.items()), slot)
-                    kept.append(self._match(bout, start, order, sides, outcome, int(turns[at]), note))
+                    outcome = results.outcome[at, :: seating.spec.seats // 2].tolist()
+                    kept.append(self._match(bout, start, order, sides, outcome, int(turns[at]), notes[at]))
+                    if self._keeper is not None and record is not None:
+                        self._keeper.consider(kept[-1], record)
                     first = 0.5 + outcome[0] / 2
-                    played.ended.append(Ended(start, order, first if order == 0 else 1 - first, note))
+                    played.ended.append(Ended(start, order, first if order == 0 else 1 - first, notes[at]))
                 self._ledger.add(kept)
 
             wanted = before + len(starts)
@@ -221,18 +243,3 @@ def _lineup(slots: NDArray[np.int64], seats: int) -> Callable[[NDArray[np.int64]
         return np.where(np.isin(serials, slots)[:, None], sides, np.int32(2)).astype(np.int32)
 
     return lineup
-
-
-def _decided(outcome: list[float], players: list[tuple[str, Player]], slot: int) -> tuple[list[float], str]:
-    """The outcomes of both sides and a note: as the arena has them, or by who was the first to forfeit."""
-    forfeits: Iterator[tuple[Forfeit, int]] = (
-        (forfeit, side)
-        for side, (_, player) in enumerate(players)
-        if isinstance(player, Forfeiting) and (forfeit := player.forfeited(slot)) is not None
-    )
-    first = min(forfeits, key=lambda found: found[0].time, default=None)
-    if first is None:
-        return [outcome[0], outcome[-1]], ""
-    forfeit, side = first
-    note = f"{players[side][0]} forfeits: {forfeit.reason}"
-    return ([-1.0, 1.0] if side == 0 else [1.0, -1.0]), note[:_LONGEST_NOTE]

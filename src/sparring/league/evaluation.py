@@ -12,7 +12,11 @@ from sparring.league.entrants import Style
 from sparring.league.ledger import Ledger
 from sparring.league.rated import RatedMatches
 from sparring.league.seating import Seating
+from sparring.league.verdicts import judged
 from sparring.rollout import Collector, taking_turns
+
+Record = Callable[[NDArray[np.int64], NDArray[np.int32], Results, tuple[str, ...]], None]
+"""Told of matches that ended: their numbers, turns, results as they count, and why each was forfeited, if it was."""
 
 MATCHES = 400
 """Matches of a rating, where the game does not say otherwise (`core.Rated`)."""
@@ -26,20 +30,24 @@ def evaluate(
     matches: int,
     names: tuple[str, str] = ("first", "second"),
     pulse: Callable[[int], None] = lambda ended: None,
-    record: Callable[[NDArray[np.int64], NDArray[np.int32], Results], None] = lambda serials, turns, results: None,
+    record: Record = lambda serials, turns, results, notes: None,
 ) -> Score:
     """Plays `matches` matches on a fresh `arena`, seats changing from match to match; `pulse`: see `Collector.play`.
 
-    `names` are for the records that an arena keeps. `record` gets matches as they end, as `ended` of `Collector.play`.
+    `names` are for the records that an arena keeps. `record` gets matches as they end. Who forfeits has lost.
     """
     players = dict(zip(_distinct(names), (first, second), strict=True))
     lineup = taking_turns([0, 1], arena.spec.seats)
     collector = Collector(arena, players, lineup)
-    points, minutes = np.zeros(2), 0.0
+    points, minutes, forfeits = np.zeros(2), 0.0, list[str]()
+    outcome = np.full((matches, arena.spec.seats), np.nan, np.float32)
 
     def count(serials: NDArray[np.int64], turns: NDArray[np.int32], results: Results) -> None:
         nonlocal minutes
-        record(serials, turns, results)
+        results, notes = judged(results, lineup(serials), players)
+        outcome[serials] = np.where(results.failed[:, None], np.nan, results.outcome)
+        forfeits.extend(filter(None, notes))
+        record(serials, turns, results, notes)
         if results.points is None or results.minutes is None:
             return
         for number, mine in enumerate(lineup(serials)):
@@ -47,7 +55,7 @@ def evaluate(
                 points[:] += [results.points[number, mine == side].max() for side in (0, 1)]
                 minutes += float(results.minutes[number])
 
-    seated, outcome = collector.play(matches, pulse=pulse, ended=count)
+    seated, _ = collector.play(matches, pulse=pulse, ended=count)
     mine = np.where(seated == 0, outcome, np.nan)
     failed = np.isnan(outcome).all(axis=1)
     result = np.nanmean(mine[~failed], axis=1)
@@ -56,6 +64,7 @@ def evaluate(
         draws=int((result == 0).sum()),
         losses=int((result < 0).sum()),
         failed=int(failed.sum()),
+        forfeits=tuple(forfeits),
         decisions_per_match=collector.counters.decisions / max(1, collector.counters.matches),
         points_per_minute=(float(points[0] / minutes), float(points[1] / minutes)) if minutes else None,
     )

@@ -14,7 +14,7 @@ Few setups and lineups stand for many matches, so that counting who did what aga
 import os
 import platform
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from math import isfinite
 from pathlib import Path
@@ -211,6 +211,11 @@ class Ledger:
         kept = [checked(match) for match in matches]
         with self._told(), self._writing():
             return self._db.executemany(_ADD, [self._row(match) for match in kept]).rowcount if kept else 0
+
+    def keep_records(self, paths: Mapping[str, str]) -> None:
+        """Notes where matches are kept, by their ids, all in one step; "" for one that is kept no more."""
+        with self._told(), self._writing():
+            self._db.executemany("UPDATE matches SET record = ? WHERE id = ?", [(to, id) for id, to in paths.items()])
 
     def games(self) -> list[str]:
         """The games that were played, in order of their names."""

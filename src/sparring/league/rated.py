@@ -1,7 +1,7 @@
 """Matches of two entrants on their way into a ledger: who they are, and ids that the same matches have again."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -58,19 +58,20 @@ class RatedMatches:
         facts = [self._game, settings, self._players, seed, parallel]
         self._series = sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()[:24]
 
-    def add(self, serials: NDArray[np.int64], turns: NDArray[np.int32], results: Results) -> None:
-        """Writes matches that have ended, without those that broke off."""
+    def add(self, serials: NDArray[np.int64], turns: NDArray[np.int32], results: Results, notes: Sequence[str]) -> None:
+        """Writes matches that have ended, without those that broke off; see `evaluation.Record`."""
         now = time.time()
         matches = [
-            self._match(int(serials[at]), int(turns[at]), results.outcome[at].tolist(), seated.tolist(), now)
+            self._match(int(serials[at]), int(turns[at]), results.outcome[at].tolist(), seated.tolist(), now, notes[at])
             for at, seated in enumerate(self._lineup(serials))
             if not results.failed[at]
         ]
         self.known += len(matches) - self._ledger.add(matches)
 
-    def _match(self, serial: int, turns: int, outcome: list[float], seated: list[int], now: float) -> Match:
+    def _match(self, serial: int, turns: int, outcome: list[float], seated: list[int], now: float, note: str) -> Match:
+        block = self._block  # of a side some seats may be empty, but never the first
         seats = [
-            Seat(**self._players[player], team=seat // self._block, outcome=outcome[seat])
+            Seat(**self._players[player], team=seat // block, outcome=outcome[seat // block * block])
             for seat, player in enumerate(seated)
         ]
         return Match(
@@ -82,6 +83,7 @@ class RatedMatches:
             length=turns,
             seed=self._seed,
             time=now,
+            note=note,
         )
 
 

@@ -10,6 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExe
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import ceil, log2
 from multiprocessing import get_context
 from multiprocessing.util import Finalize
@@ -24,17 +25,15 @@ from sparring.core.interrupts import stay_with_parent
 from sparring.league.bouts import BLOCK, Bout, Ended, Played, Series, Table
 from sparring.league.counts import pair_counts
 from sparring.league.entrants import Style
-from sparring.league.intransitivity import payoffs
+from sparring.league.keeping import Keeper, holding
 from sparring.league.ledger import Identity, Ledger
-from sparring.league.ratings import find_player, labels
+from sparring.league.ratings import find_player
 from sparring.league.schedules import Pair, Schedule, ScoreSheet, active, gauntlet, round_robin, swiss
 from sparring.league.seating import Seating
-from sparring.league.sprt import SCORES, Sprt, pair_result
-from sparring.league.standings import pair_standings
+from sparring.league.sprt import Sprt
+from sparring.league.summary import kept_matches, pentanomial, summarise
 
 ScheduleName = Literal["active", "round-robin", "swiss", "gauntlet"]
-
-_MOST_NOTES = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +53,10 @@ class Rules:
     anchor: str | None = None
     seed: int = 0
     workers: int = 0
+    keep: Path | None = None
+    """The folder in which matches worth looking at are kept."""
+    kept: int = 3
+    """Of each kind."""
 
 
 @dataclass
@@ -85,10 +88,13 @@ def play_tournament(
     style, players = style or Style(), with_checkpoints(players)
     seating = Seating.of(*players, game=game, settings=settings, rating=True, varied=True)
     with ExitStack() as stack:
-        book = stack.enter_context(Ledger(ledger, create=True))
-        table = stack.enter_context(Table(seating, style, book, seed=rules.seed))
         series = Series(seating, style, seed=rules.seed)
         _check(series.identities, seating.spec.seats)
+        if rules.keep is not None:
+            stack.enter_context(holding(rules.keep, seating.game))
+        book = stack.enter_context(Ledger(ledger, create=True))
+        keeper = _keeper(rules.keep, rules.kept, book, series)
+        table = stack.enter_context(Table(seating, style, book, seed=rules.seed, keeper=keeper))
         sheet = read_sheet(book, seating, series, rules)
         schedule, total, test = _schedule(sheet, rules)
         for number in range(len(players)):  # whoever cannot play is refused before the first match
@@ -99,7 +105,8 @@ def play_tournament(
         except Stopped:
             complete = False
         final = read_sheet(book, seating, series, rules)
-        return _summary(final, seating, rules, test, book, series, complete=complete)
+        summary = summarise(final, seating, rules.schedule, test, book, series, complete=complete)
+        return summary if keeper is None else {**summary, "kept": kept_matches(keeper, final)}
 
 
 def with_checkpoints(players: Sequence[str]) -> list[str]:
@@ -115,6 +122,12 @@ def with_checkpoints(players: Sequence[str]) -> list[str]:
         else:
             found.append(text)
     return found
+
+
+def _keeper(folder: Path | None, each: int, book: Ledger, series: Series) -> Keeper | None:
+    if folder is None:
+        return None
+    return Keeper(folder, each, book, [series.prefix(*pair) for pair in combinations(range(len(series.identities)), 2)])
 
 
 def _check(identities: Sequence[Identity], seats: int) -> None:
@@ -188,12 +201,6 @@ def _schedule(sheet: ScoreSheet, rules: Rules) -> tuple[Schedule, int, Sprt | No
     if rules.schedule == "gauntlet":
         return gauntlet(starts), 2 * starts * (n - 1), None
     return round_robin(starts), 2 * starts * pairs, None
-
-
-def pentanomial(sheet: ScoreSheet) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """`int64[5]` pairs of matches of the first two players, by the points of the first."""
-    found = [pair_result(points) for points in sheet.pair_points((0, 1))]
-    return np.bincount(found, minlength=len(SCORES)).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -296,7 +303,7 @@ class _workers:
             initializer=_begin_work,
             initargs=(
                 list(crew.players), crew.seating.game.name, dict(_plain(crew.seating)), str(crew.ledger), crew.style,
-                rules.seed, self._stop, places,
+                rules, self._stop, places,
             ),
         )  # fmt: skip
 
@@ -323,7 +330,7 @@ def _begin_work(
     settings: dict[str, Any],
     ledger: str,
     style: Style,
-    seed: int,
+    rules: Rules,
     stop: Any,
     places: Any,
 ) -> None:
@@ -337,7 +344,8 @@ def _begin_work(
     seating = Seating.of(*players, game=game, settings=settings)
     book = Ledger(ledger)
     _stop = stop
-    _table = Table(seating, style, book, seed=seed, place=place)
+    keeper = _keeper(rules.keep, rules.kept, book, Series(seating, style, seed=rules.seed))
+    _table = Table(seating, style, book, seed=rules.seed, place=place, keeper=keeper)
     Finalize(None, _table.close, exitpriority=10)
 
 
@@ -348,71 +356,3 @@ def _work(bout: Bout) -> Played:
             raise Stopped
 
     return _table.play(bout, pulse=pulse)
-
-
-def _summary(
-    sheet: ScoreSheet,
-    seating: Seating,
-    rules: Rules,
-    test: Sprt | None,
-    book: Ledger,
-    series: Series,
-    *,
-    complete: bool,
-) -> dict[str, Any]:
-    """Everything that is said of the tournament."""
-    names = labels(sheet.players)
-    notes = [one.note for found in sheet.ended.values() for one in found.values() if one.note]
-    summary: dict[str, Any] = {
-        "ledger": str(book.path),
-        "game": seating.game.name,
-        "settings": series.settings,
-        "schedule": "sprt" if test else rules.schedule,
-        "complete": complete,
-        "matches": 0,
-        "forfeits": {"matches": len(notes), "notes": sorted(set(notes))[:_MOST_NOTES]},
-    }
-    counts = sheet.counts()
-    if len(counts.first):
-        ratings = sheet.ratings()
-        summary |= pair_standings(counts, ratings)
-        order = [names.index(one["player"]) for one in summary["players"]]
-        expected = payoffs(counts)
-        summary["cross_table"] = [[_cell(sheet, one, other, expected[one, other]) for other in order] for one in order]
-        summary["curves"] = _curves(seating, names, summary["players"])
-    if test is not None:
-        pairs = pentanomial(sheet)
-        low, high = test.bounds
-        summary["sprt"] = {
-            "elo0": test.elo0,
-            "elo1": test.elo1,
-            "alpha": test.alpha,
-            "beta": test.beta,
-            "pairs": pairs.tolist(),
-            "ratio": test.ratio(pairs),
-            "bounds": [low, high],
-            "accepted": test.verdict(pairs),
-        }
-    return summary
-
-
-def _curves(seating: Seating, names: list[str], players: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """By run: the ratings of its checkpoints in order of the updates they were saved after, where there are several."""
-    rated = {one["player"]: one for one in players}
-    runs: dict[str, list[dict[str, Any]]] = {}
-    for name, entrant in zip(names, seating.entrants, strict=True):
-        checkpoint = entrant.checkpoint
-        if checkpoint is not None and entrant.folder is not None and entrant.folder.parent.name == "checkpoints":
-            one = rated[name]
-            point = {"update": checkpoint.version, "rating": one["rating"], "interval": one["interval"]}
-            runs.setdefault(str(entrant.folder.parent.parent), []).append(point)
-    return {run: sorted(found, key=lambda one: int(one["update"])) for run, found in runs.items() if len(found) > 1}
-
-
-def _cell(sheet: ScoreSheet, one: int, other: int, points: float) -> dict[str, Any] | None:
-    """What `one` did against `other`; None if they never met."""
-    there, here = sheet.results[one, other], sheet.results[other, one]
-    wins, draws, losses = (int(there[at] + here[2 - at]) for at in range(3))
-    if wins + draws + losses == 0:
-        return None
-    return {"wins": wins, "draws": draws, "losses": losses, "score": float(points)}

@@ -5,9 +5,6 @@ Both are made of the counts that `sparring data stats --json` prints.
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from string import Template
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -15,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sparring.core.text import printable
+from sparring.report.page import facts, page
 from sparring.report.plots import columns, rows
 
 _BAR = 30
@@ -39,11 +37,8 @@ def statistics_table(found: Mapping[str, Any]) -> Group:
 def statistics_page(found: Mapping[str, Any]) -> str:
     """The counts of each spec as one HTML page that needs no network."""
     games = sorted({spec["game"] for spec in found["specs"]})
-    return page_template("data.html").substitute(
-        title=html.escape(f"Episodes of {', '.join(games)}"),
-        stores=html.escape(", ".join(found["stores"])),
-        sections="\n".join(map(_section, found["specs"])),
-    )
+    sections = "\n".join(map(_section, found["specs"]))
+    return page(f"Episodes of {', '.join(games)}", ", ".join(found["stores"]), sections, style="plots")
 
 
 def _title(spec: Mapping[str, Any]) -> str:
@@ -104,7 +99,7 @@ def _bars(histogram: Sequence[Mapping[str, int]]) -> list[str]:
 
 def _section(spec: Mapping[str, Any]) -> str:
     results, unknown = spec["results"], spec["unknown"]
-    facts = {
+    counts = {
         "matches": f"{spec['matches']:,}",
         "episodes": f"{spec['episodes']:,}",
         "decisions": f"{spec['decisions']:,}",
@@ -113,16 +108,15 @@ def _section(spec: Mapping[str, Any]) -> str:
         "decisions whose action is unknown": f"{unknown['share']:.1%}",
     }
     if spec["truncated"]:
-        facts["truncated episodes"] = f"{spec['truncated']:,}"
+        counts["truncated episodes"] = f"{spec['truncated']:,}"
     if unknown["decisions"]:
-        facts["actions that such a one may have been, on average"] = f"{unknown['mean_candidates']:.1f}"
-    shown = "".join(f'<div class="fact"><b>{value}</b><span>{label}</span></div>' for label, value in facts.items())
+        counts["actions that such a one may have been, on average"] = f"{unknown['mean_candidates']:.1f}"
     plots = "".join(
         f'<div class="plot"><h3>{html.escape(title)} <small>{html.escape(about)}</small></h3>{plot}</div>'
         for title, about, plot in _plots(spec)
     )
     title = html.escape(_title(spec))
-    return f'<h2>{title}</h2>\n<div class="facts">{shown}</div>\n<div class="plots">{plots}</div>'
+    return f'<h2>{title}</h2>\n{facts(counts)}\n<div class="plots">{plots}</div>'
 
 
 def _plots(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -148,9 +142,3 @@ def _plots(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 def _histogram(histogram: Sequence[Mapping[str, int]]) -> str:
     wide = any(bar["below"] - bar["from"] > 1 for bar in histogram)
     return columns([(f"{bar['from']:,}", bar["count"]) for bar in histogram], edges=wide)
-
-
-@cache
-def page_template(name: str) -> Template:
-    """The page called `name` of those that lie in `pages/`."""
-    return Template((files("sparring.report") / "pages" / name).read_text("utf-8"))

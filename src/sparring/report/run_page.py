@@ -16,7 +16,7 @@ from sparring.core import InputError
 from sparring.core.score import wilson_interval
 from sparring.core.settings import read_settings
 from sparring.core.text import printable
-from sparring.report.data import page_template
+from sparring.report.page import facts, page
 from sparring.report.plots import Curve, curves, shares
 
 _LONGEST_LINE = 1 << 20
@@ -38,23 +38,15 @@ def run_page(run: Path) -> str:
     config = read_settings(run / "config.yaml")
     sections = list(_sections(lines, config))
     last, learner = lines[-1], config.get("learner")
-    facts = {
+    shown = {
         "game": str(config.get("game", "")),
         "learner": str(learner.get("kind", "")) if isinstance(learner, dict) else "",
         "updates": f"{int(last['update']):,}",
         "decisions": f"{int(last['decisions']):,}",
     }
-    return page_template("run.html").substitute(
-        title=html.escape(printable(run.resolve().name, 100)),
-        folder=html.escape(printable(str(run), 200)),
-        facts="".join(
-            f'<div class="fact"><b>{html.escape(printable(value, 60))}</b><span>{name}</span></div>'
-            for name, value in facts.items()
-        ),
-        sections="\n".join(
-            f'<h2>{title}</h2>\n<div class="plots">{"".join(plots)}</div>' for title, plots in sections if plots
-        ),
-    )
+    body = [facts({name: printable(value, 60) for name, value in shown.items()})]
+    body += [f'<h2>{title}</h2>\n<div class="plots">{"".join(plots)}</div>' for title, plots in sections if plots]
+    return page(printable(run.resolve().name, 100), printable(str(run), 200), "\n".join(body), style="plots")
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:

@@ -2,11 +2,8 @@
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -15,10 +12,16 @@ from rich.text import Text
 from sparring.core.extras import MissingPackage, optional
 from sparring.core.files import write_file
 from sparring.core.text import printable
+from sparring.report.page import page
 from sparring.report.progress import duration
 from sparring.report.tables import plain_table
 
 _COLUMNS = ("workers", "matches", "per hour", "done", "CPU", "MB", "batch", "linear")
+_LEGEND = (
+    "Matches an hour are decisions a second over {length:.1f} decisions a match. CPU is in cores, of all processes: "
+    "the mean, and the most in half a second. MB is the most memory that all processes took together. Linear is the "
+    "speed over what it would be if it grew with the number of engines."
+)
 
 
 def scale_table(result: Mapping[str, Any]) -> Group:
@@ -124,19 +127,14 @@ def scale_page(result: Mapping[str, Any]) -> str:
         for row, bold in zip(rows, chosen, strict=True)
     ]
     command = f"sparring train {result['preset']} {' '.join(best['overrides'])}" if best else "nothing was measured yet"
-    return _template().substitute(
-        title=html.escape(_title(result)),
-        plot=plot[plot.index("<svg") :],
-        heading="".join(f"<th>{html.escape(name)}</th>" for name in (*first, *_COLUMNS)),
-        rows="\n".join(lines),
-        command=html.escape(command),
-        length=f"{result['decisions_per_match']:.1f}",
-    )
-
-
-@cache
-def _template() -> Template:
-    return Template((files("sparring.report") / "pages" / "scale.html").read_text())
+    heading = "".join(f"<th>{html.escape(name)}</th>" for name in (*first, *_COLUMNS))
+    body = [
+        plot[plot.index("<svg") :],
+        f"<p>Best here: <code>{html.escape(command)}</code></p>",
+        f'<div class="table"><table><tr>{heading}</tr>{"".join(lines)}</table></div>',
+        f"<p>{_LEGEND.format(length=result['decisions_per_match'])}</p>",
+    ]
+    return page("How self-play scales", _title(result), "\n".join(body), style="scale")
 
 
 def save_plots(folder: Path, result: Mapping[str, Any], say: Callable[[str], None]) -> None:

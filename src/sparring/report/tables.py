@@ -19,6 +19,8 @@ from sparring.report.progress import duration
 if TYPE_CHECKING:
     from sparring.serving.protocol import Report
 
+_MOST_NOTES = 20
+
 
 def plain_table(*names: str, right: Collection[str] = ()) -> Table:
     """A table without a frame, a rule below its headings; the columns named in `right` hold numbers."""
@@ -39,7 +41,21 @@ def score_table(title: str, scores: Mapping[str, Score]) -> Group:
         counts = (f"{count:,}" for count in (score.wins, score.draws, score.losses))
         points = () if score.points_per_minute is None else ("{:.2f} : {:.2f}".format(*score.points_per_minute),)
         table.add_row(name, f"{score.win_rate:.1%}", f"{low:.1%} - {high:.1%}", *counts, *points)
-    return Group(Text(title, style="bold"), table)
+    forfeits = [note for score in scores.values() for note in score.forfeits]
+    return Group(Text(title, style="bold"), table, *forfeits_text(forfeits_json(forfeits)))
+
+
+def forfeits_text(forfeits: Mapping[str, Any]) -> list[Text]:
+    """How many matches were forfeited, and why; nothing if none was."""
+    if not forfeits["matches"]:
+        return []
+    about = Text(f"{forfeits['matches']:,} matches were forfeited:", style="yellow")
+    return [about, *(Text("  " + printable(note, 300)) for note in forfeits["notes"][:5])]
+
+
+def forfeits_json(notes: Sequence[str]) -> dict[str, Any]:
+    """The same as plain data: how many matches were forfeited, and the reasons, each once."""
+    return {"matches": len(notes), "notes": sorted(set(notes))[:_MOST_NOTES]}
 
 
 def exploited_table(player: str, found: Mapping[str, Any]) -> Group:
@@ -74,7 +90,7 @@ def score_json(score: Score) -> dict[str, Any]:
         "decisions_per_match",
         "points_per_minute",
     )
-    return {name: getattr(score, name) for name in names}
+    return {name: getattr(score, name) for name in names} | {"forfeits": forfeits_json(score.forfeits)}
 
 
 def games_table(games: Sequence[Game]) -> Table:

@@ -12,7 +12,7 @@ from rich.text import Text
 from sparring.core.text import printable
 from sparring.report.progress import PLAIN_SECONDS, Pace, bar, live_display
 from sparring.report.ratings import standings_table
-from sparring.report.tables import plain_table
+from sparring.report.tables import forfeits_text, plain_table
 
 _MOST_COLUMNS = 10
 """Players of a cross table that fits 80 columns."""
@@ -86,10 +86,10 @@ def tournament_table(summary: Mapping[str, Any]) -> Group:
             parts += ["", Text("points of the row's player against the column's", style="bold"), _cross(summary)]
     if "sprt" in summary:
         parts += ["", Text(sprt_text(summary["sprt"]), style="bold")]
-    forfeits = summary["forfeits"]
-    if forfeits["matches"]:
-        parts.append(Text(f"{forfeits['matches']:,} matches were forfeited:", style="yellow"))
-        parts += [Text(printable(f"  {note}", 300)) for note in forfeits["notes"][:5]]
+    parts += forfeits_text(summary["forfeits"])
+    if summary.get("kept"):
+        parts += ["", Text("matches worth looking at", style="bold")]
+        parts += [Text("  " + printable(f"{kept_text(one)}: {one['path']}", 400)) for one in summary["kept"]]
     return Group(*parts)
 
 
@@ -105,6 +105,13 @@ def sprt_text(found: Mapping[str, Any]) -> str:
         f"SPRT {found['elo0']:+g} against {found['elo1']:+g} Elo: {verdicts[found['accepted']]} "
         f"(ratio {found['ratio']:.2f} of {low:.2f} to {high:.2f}, {sum(found['pairs']):,} pairs)"
     )
+
+
+def kept_text(one: Mapping[str, Any]) -> str:
+    """Why a match is kept, who played it, and how it ended."""
+    first, second = one["players"]
+    result = "drawn" if one["winner"] is None else f"{one['winner']} won, expected {one['expected']:.0%}"
+    return f"{', '.join(one['kinds'])}: {first} - {second}, {result}, {one['length']:,} decisions"
 
 
 def _cross(summary: Mapping[str, Any]) -> Table:

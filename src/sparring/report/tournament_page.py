@@ -1,20 +1,21 @@
 """A tournament as one HTML page that needs no network: ratings, the heat map of pay-offs, curves of runs."""
 
 import html
+import os
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from string import Template
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from sparring.report.page import page
 from sparring.report.tournament import sprt_text
 
 _WIDTH, _ROW = 640, 22
 _HEIGHT, _LEFT, _FLOOR = 260, 60, 225
 
 
-def tournament_page(summary: Mapping[str, Any]) -> str:
-    """The page of what `league.tournament.play_tournament` returns."""
+def tournament_page(summary: Mapping[str, Any], folder: Path = Path()) -> str:
+    """The page of what `league.tournament.play_tournament` returns; kept matches are linked from `folder`."""
     settings = ", ".join(f"{key} {value}" for key, value in summary["settings"].items() if value not in ("", {}, None))
     parts = []
     if "sprt" in summary:
@@ -24,17 +25,15 @@ def tournament_page(summary: Mapping[str, Any]) -> str:
         parts.append(_section("Points of the row's player against the column's", _heat_map(summary)))
         for run, points in summary["curves"].items():
             parts.append(_section(f"{html.escape(run)}: rating over updates", _curve(points)))
+        if summary.get("kept"):
+            parts.append(_section("Matches worth looking at", _kept(summary["kept"], folder)))
         notes = [*summary["warnings"], *summary["forfeits"]["notes"]]
         if notes:
             parts.append(_section("Notes", "".join(f"<p>{html.escape(note)}</p>" for note in notes)))
     about = f"{summary['matches']:,} matches, {summary['schedule']}" + (
         "" if summary["complete"] else ", stopped early"
     )
-    return _template().substitute(
-        title=html.escape(f"Tournament of {summary['game']}"),
-        about=html.escape(f"{about}; {settings}"),
-        sections="\n".join(parts),
-    )
+    return page(f"Tournament of {summary['game']}", f"{about}; {settings}", "\n".join(parts), style="tournament")
 
 
 def _section(title: str, body: str) -> str:
@@ -127,6 +126,16 @@ def _curve(points: Sequence[Mapping[str, Any]]) -> str:
     return f'<svg class="curve" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">{"".join(parts)}</svg>'
 
 
-@cache
-def _template() -> Template:
-    return Template((files("sparring.report") / "pages" / "tournament.html").read_text("utf-8"))
+def _kept(kept: Sequence[Mapping[str, Any]], folder: Path) -> str:
+    """A row a match, with the way from `folder` to its file."""
+    rows = []
+    for one in kept:
+        first, second = (html.escape(name) for name in one["players"])
+        path = quote(Path(os.path.relpath(one["path"], folder)).as_posix(), errors="surrogateescape")
+        won = "drawn" if one["winner"] is None else f"{html.escape(one['winner'])} ({one['expected']:.0%} expected)"
+        rows.append(
+            f'<tr><td>{", ".join(one["kinds"])}</td><th><a href="{html.escape(path)}">{first} - {second}</a></th>'
+            f"<td>{won}</td><td>{one['length']:,}</td><td>{one['margin']:.3g}</td></tr>"
+        )
+    head = "<tr><td>the</td><th>match</th><td>winner</td><td>decisions</td><td>won by</td></tr>"
+    return f'<table class="kept">{head}{"".join(rows)}</table>'

@@ -1,13 +1,16 @@
 """The Hex arena: all matches are rows of a few arrays; showing and playing them is one call each to a numba kernel."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Array, Decisions, Field, GameSpec, IllegalAction, Results, Stages
-from sparring.games.hex.rules import OUT, Rows, Rules, Slots, answer, begin, collect, is_legal
+from sparring.games.hex.rules import OUT, Rows, Rules, Slots, absolute, answer, begin, collect, is_legal
 from sparring.games.hex.settings import HexSettings
+
+EndListener = Callable[[int, list[int], int], None]
+"""Told of every match that ended: its slot, its moves as `HexArena.history` gives them, and the seat that won."""
 
 
 def hex_spec(settings: HexSettings) -> GameSpec:
@@ -51,6 +54,7 @@ class HexArena:
             legal=self._rows.legal,
             first=self._rows.first,
         )
+        self._end_listeners: list[EndListener] = []
         begin(self._slots, self._rules)
 
     def wait(self) -> tuple[Decisions, Results]:
@@ -73,9 +77,17 @@ class HexArena:
             match = np.ascontiguousarray(decisions.match)
             seat = np.ascontiguousarray(decisions.seat)
             action = np.ascontiguousarray(actions, np.intp)
+            told = int(self._slots.ended_count[0])
+            before = [self.history(slot) for slot in match.tolist()] if self._end_listeners else []
             refused = answer(tuple(self._slots), tuple(self._rules), match, seat, action)
         if refused >= 0:
             raise self._refusal(int(match[refused]), int(seat[refused]), int(action[refused]))
+        if before:
+            self._tell_ended(told, before, match, seat, action)
+
+    def listen(self, ended: EndListener) -> None:
+        """Calls `ended` from now on."""
+        self._end_listeners.append(ended)
 
     def close(self) -> None:
         """Nothing is held but memory."""
@@ -100,6 +112,22 @@ class HexArena:
                 raise ValueError(f"snapshot lacks {name}: {array.dtype}{list(array.shape)}; is it of another arena?")
         for name, array in slots.items():
             array[...] = snapshot[name]
+
+    def _tell_ended(
+        self,
+        told: int,
+        before: list[list[int]],
+        match: NDArray[np.int32],
+        seat: NDArray[np.int32],
+        action: NDArray[np.intp],
+    ) -> None:
+        """Tells of the matches that ended in this `act`, by the moves `before` it: their slots have begun others."""
+        row = {slot: number for number, slot in enumerate(match.tolist())}
+        for at in range(told, int(self._slots.ended_count[0])):
+            slot = int(self._slots.ended[at])
+            last = absolute(self._rules.size, int(action[row[slot]]), int(seat[row[slot]]))
+            for listener in self._end_listeners:
+                listener(slot, [*before[row[slot]], int(last)], int(self._slots.winner[at]))
 
     def _take_results(self) -> Results:
         slots = self._slots

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparring.core import Game, GameSpec, Guest, Player
+from sparring.core import Game, GameSpec, Guest, MatchRecord, Player
 from sparring.core.lazy import lazy_call
 from sparring.games.hex.settings import HexNetwork, HexSettings
 
@@ -58,6 +58,12 @@ class HexGame:
     def varied(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         """Two random stones, one of each colour; with the swap rule, which makes openings fair, none."""
         return settings if settings.get("swap") else {"opening": 2, **settings}
+
+    def follow(self, arena: "HexArena", ended: Callable[[int, MatchRecord], None]) -> None:
+        """See `sparring.core.Followed`."""
+        from sparring.games.hex.records import follow
+
+        follow(arena, ended)
 
     def model(self, spec: GameSpec) -> "HexModel":
         """The rules on batches of states."""

@@ -5,6 +5,7 @@ opponent's distance exceeds its own by most, wins when it can and blocks when it
 defending bridges: measured, it won no more matches.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,15 @@ class PathPlayer(SeededPlayer):
         inside = np.minimum(np.minimum(row, column), self._size - 1 - np.maximum(row, column))
         strong: NDArray[np.bool_] = inside >= margin
         return strong
+
+
+def stones_short(size: int, stones: Sequence[int], seat: int) -> int:
+    """How many stones `seat` still needs to connect its edges, on a board as `text.stones_after` gives it."""
+    board = np.array(stones).reshape(size, size)
+    board = board.T if seat == 1 else board
+    cost = np.where(board == seat + 1, 0, np.where(board == 0, 1, -1)).astype(np.int32).ravel()
+    room = np.empty(size * size, np.int32), np.empty((2, size * size), np.int32)
+    return int(_distances(cost, size, neighbours(size), False, *room))
 
 
 def neighbours(size: int) -> NDArray[np.int32]:

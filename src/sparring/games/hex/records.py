@@ -1,11 +1,31 @@
-"""Stored episodes as game records."""
+"""Game records: of stored episodes, and of the matches of an arena as they end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sparring.core import Episodes, InputError
-from sparring.games.hex.text import Record, mirrored
+from sparring.core import Episodes, InputError, MatchRecord
+from sparring.games.hex.arena import HexArena
+from sparring.games.hex.players import stones_short
+from sparring.games.hex.text import Record, mirrored, stones_after, write_sgf
+
+
+def follow(arena: HexArena, ended: Callable[[int, MatchRecord], None]) -> None:
+    """Hands over every match of `arena` that ends, as SGF; opening stones are its first moves.
+
+    Its margin is how many stones the loser was short of a connection before the last move.
+    """
+    size = int(arena.spec.settings["size"])
+
+    def hear(slot: int, moves: list[int], winner: int) -> None:
+        def render(names: Sequence[str]) -> bytes:
+            black, white = names
+            return write_sgf(Record(size, tuple(moves), black=black, white=white, winner=winner)).encode()
+
+        margin = stones_short(size, stones_after(size, moves[:-1]), 1 - winner)
+        ended(slot, MatchRecord(margin=float(margin), suffix=".sgf", render=render))
+
+    arena.listen(hear)
 
 
 def records(episodes: Episodes) -> Iterator[Record]:

@@ -4,7 +4,7 @@ With threads, one group more than there are threads keeps every thread busy whil
 ready. The arena also knows the stage of the curriculum and adds up what its groups report.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import pairwise
 
@@ -67,6 +67,7 @@ class RocketArena:
         self._group_of = np.repeat(np.arange(count), np.diff(bounds))
         self._pool = ThreadPoolExecutor(settings.threads, "rocket") if settings.threads else None
         self._waiting = Stages()
+        self._listeners: list[Callable[[Decisions, Results], None]] = []
         self._ready = list(self._groups)
         self._running: dict[Future[None], Group] = {}
 
@@ -91,7 +92,14 @@ class RocketArena:
                 group = self._running.pop(future)
                 future.result()
                 self._ready.append(group)
-        return self._ready.pop(0).offer()
+        decisions, results = self._ready.pop(0).offer()
+        for listener in self._listeners:
+            listener(decisions, results)
+        return decisions, results
+
+    def listen(self, listener: Callable[[Decisions, Results], None]) -> None:
+        """Shows `listener` from now on what `wait` returns."""
+        self._listeners.append(listener)
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Plays `actions: int32[k]`; a group steps when its last row is answered."""

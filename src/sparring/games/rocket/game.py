@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparring.core import GameSpec, Player
+from sparring.core import GameSpec, MatchRecord, Player
 from sparring.core.checkup import Check, CheckUp
 from sparring.core.lazy import lazy_call
 from sparring.games.rocket.network import RocketNetwork
@@ -81,6 +81,12 @@ class RocketGame:
     def model(self, spec: GameSpec) -> None:
         """None: the physics cannot be forked cheaply enough for search."""
         return None
+
+    def follow(self, arena: "RocketArena", ended: Callable[[int, MatchRecord], None]) -> None:
+        """See `sparring.core.Followed`."""
+        from sparring.games.rocket.watch import follow
+
+        follow(arena, ended)
 
     def keep_matches(
         self, arena: "RocketArena", players: tuple[Player, Player], folder: Path, *, names: tuple[str, str], update: int

@@ -5,7 +5,7 @@ through, and fits a window of any size.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, Decisions, InputError, Player, optional
+from sparring.core import Array, Decisions, InputError, MatchRecord, Player, Results, optional
 from sparring.core.files import write_file
 from sparring.games.rocket import field
 from sparring.games.rocket.arena import RocketArena
@@ -71,52 +71,109 @@ def record(
     if arena.matches != 1:
         raise InputError(f"a recording needs an arena of 1 match, not {arena.matches}")
     recordings: list[Recording] = []
-    frames: list[FieldView] = []
-    paid = np.zeros(arena.spec.seats, np.float32)
-    seats = np.empty(0, np.int32)
+    camera = Camera(arena)
     while True:
         decisions, results = arena.wait()
-        if len(results):
-            paid += results.reward[0]
-            recordings.append(_recording(arena, names, frames, paid[seats], float(results.outcome[0, 0])))
-            frames, paid = [], np.zeros_like(paid)
-            if len(recordings) == matches:
-                return recordings
-        paid[decisions.seat] += decisions.reward
-        frames.append(arena.look(0))
+        recordings += [film.recording(names) for _, film in camera.see(decisions, results)]
+        if len(recordings) >= matches:
+            return recordings
         if each is not None:
-            each(frames[-1])
-        seats = decisions.seat.copy()
+            each(arena.look(0))
         arena.act(decisions, _actions(decisions, blue, orange, arena.spec.seats // 2))
+
+
+def follow(arena: RocketArena, ended: Callable[[int, MatchRecord], None]) -> None:
+    """Hands over every match of `arena` that ends, as a page; its margin is the difference in goals."""
+    camera = Camera(arena)
+
+    def see(decisions: Decisions, results: Results) -> None:
+        for slot, film in camera.see(decisions, results):
+            ended(slot, MatchRecord(margin=float(abs(film.goals[0] - film.goals[1])), suffix=".html", render=film.page))
+
+    arena.listen(see)
+
+
+@dataclass(frozen=True)
+class Film:
+    """One match as it was seen."""
+
+    frames: list[FieldView]
+    seconds_a_frame: float
+    goals: tuple[int, int]
+    """At the end: the frames do not show the goal that ends a match."""
+    reward: Floats
+    """`float32[n]` what each car was paid in all."""
+    outcome: float
+    """1 if blue won, -1 if orange did."""
+
+    def recording(self, names: Sequence[str]) -> Recording:
+        """As arrays, between the players called `names`."""
+        frames = self.frames
+        blue, orange = names
+        cars = np.stack([frame.cars for frame in frames])
+        goals = np.array([frame.goals for frame in frames], np.int32)
+        goals[-1] = self.goals
+        return Recording(
+            names=(blue, orange),
+            seconds_a_frame=self.seconds_a_frame,
+            ball=np.stack([frame.ball[:3] for frame in frames]),
+            cars=cars[..., field.POSITION],
+            noses=cars[..., field.FORWARD],
+            boost=cars[..., field.BOOST],
+            taken=np.stack([frame.pads > 0 for frame in frames]),
+            touched=cars[..., field.TOUCHED] > 0,
+            demolished=cars[..., field.DEMO_SECONDS] > 0,
+            orange=frames[0].orange,
+            goals=goals,
+            reward=self.reward,
+            outcome=self.outcome,
+        )
+
+    def page(self, names: Sequence[str]) -> bytes:
+        """As a page, between the players called `names`."""
+        return html_page(self.recording(names)).encode()
+
+
+class Camera:
+    """Films all matches of a fresh arena: a frame at each decision, 1 KB of memory or so."""
+
+    def __init__(self, arena: RocketArena) -> None:
+        self._arena = arena
+        self._frames: list[list[FieldView]] = [[] for _ in range(arena.matches)]
+        self._paid = np.zeros((arena.matches, arena.spec.seats), np.float32)
+
+    def see(self, decisions: Decisions, results: Results) -> list[tuple[int, Film]]:
+        """Takes in what a `wait` returned; the slots and films of matches that ended, but for those that broke off."""
+        films = [
+            (slot, self._film(slot, results, at))
+            for at, slot in enumerate(results.match.tolist())
+            if not results.failed[at]
+        ]
+        for slot in results.match.tolist():
+            self._frames[slot] = []
+            self._paid[slot] = 0
+        self._paid[decisions.match, decisions.seat] += decisions.reward
+        for slot in np.unique(decisions.match).tolist():
+            self._frames[slot].append(self._arena.look(slot))
+        return films
+
+    def _film(self, slot: int, results: Results, at: int) -> Film:
+        frames, spec = self._frames[slot], self._arena.spec
+        room, team = spec.seats // 2, int((~frames[0].orange).sum())
+        seats = np.concatenate((np.arange(team), room + np.arange(team)))
+        assert results.points is not None, "the arena counts goals"
+        return Film(
+            frames=frames,
+            seconds_a_frame=int(spec.settings["tick_skip"]) / field.TICKS,
+            goals=(int(results.points[at, 0]), int(results.points[at, room])),
+            reward=(self._paid[slot] + results.reward[at])[seats],
+            outcome=float(results.outcome[at, 0]),
+        )
 
 
 def best_for_blue(recordings: list[Recording]) -> Recording:
     """The match that paid the blue cars most."""
     return max(recordings, key=lambda recording: float(recording.reward[~recording.orange].sum()))
-
-
-def _recording(
-    arena: RocketArena, names: tuple[str, str], frames: list[FieldView], reward: Floats, outcome: float
-) -> Recording:
-    cars = np.stack([frame.cars for frame in frames])
-    goals = np.array([frame.goals for frame in frames], np.int32)
-    if outcome != 0 and goals[-1, 0] == goals[-1, 1]:
-        goals[-1, 0 if outcome > 0 else 1] += 1  # the goal that ended the match
-    return Recording(
-        names=names,
-        seconds_a_frame=int(arena.spec.settings["tick_skip"]) / field.TICKS,
-        ball=np.stack([frame.ball[:3] for frame in frames]),
-        cars=cars[..., field.POSITION],
-        noses=cars[..., field.FORWARD],
-        boost=cars[..., field.BOOST],
-        taken=np.stack([frame.pads > 0 for frame in frames]),
-        touched=cars[..., field.TOUCHED] > 0,
-        demolished=cars[..., field.DEMO_SECONDS] > 0,
-        orange=frames[0].orange,
-        goals=goals,
-        reward=reward,
-        outcome=outcome,
-    )
 
 
 def _actions(decisions: Decisions, blue: Player, orange: Player, room: int) -> NDArray[np.int32]:
