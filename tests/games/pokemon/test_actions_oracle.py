@@ -5,6 +5,7 @@ On the path that plays: a tracker reads the lines and the request, mask and choi
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -64,34 +65,39 @@ def found() -> Installation:
         pytest.skip(str(error))
 
 
-def play(found: Installation, format_id: str, *, battles: int, sample: int, teams: str | None = None) -> Counter[str]:
+@pytest.fixture(scope="module")
+def oracle(found: Installation) -> Iterator[Oracle]:
+    with Oracle(found.modules.parent, found.node) as made:
+        yield made
+
+
+def play(oracle: Oracle, format_id: str, *, battles: int, sample: int, teams: str | None = None) -> Counter[str]:
     """Random battles; every legal choice is judged, and `sample` of everything a side could write."""
     format = find_format(format_id)
     space = action_space(format)
     everything = grammar(space.gimmicks, space.active)
     rng = random.Random(format_id)
     seen: Counter[str] = Counter()
-    with Oracle(found.modules.parent, found.node) as oracle:
-        for battle in range(battles):
-            seed = rng.randrange(1, 60_000)
-            state = oracle.start(format_id, seed, oracle.teams(teams, seed) if teams else None)
-            trackers = [Tracker(format.generation, side) for side in ("p1", "p2")]
-            while not state["ended"] and state["turn"] < 300:
-                chosen: list[str | None] = [None, None]
-                for side, request in enumerate(state["requests"]):
-                    trackers[side].lines(state["lines"][side])
-                    if request is None:
-                        continue
-                    trackers[side].request(request)
-                    legal = legal_choices(space, trackers[side].offer)
-                    others = [] if "teamPreview" in request else rng.sample(everything, min(sample, len(everything)))
-                    check(legal, others, oracle.judge(side, legal + others), f"{format_id} battle {battle}", seen)
-                    chosen[side] = rng.choice(legal)
-                state = oracle.choose(*chosen)
-                for error in state["errors"]:
-                    assert "Invalid" not in error, (chosen, error)
-                    seen["hidden refusals"] += bool(error)
-            seen["battles"] += 1
+    for battle in range(battles):
+        seed = rng.randrange(1, 60_000)
+        state = oracle.start(format_id, seed, oracle.teams(teams, seed) if teams else None)
+        trackers = [Tracker(format.generation, side) for side in ("p1", "p2")]
+        while not state["ended"] and state["turn"] < 300:
+            chosen: list[str | None] = [None, None]
+            for side, request in enumerate(state["requests"]):
+                trackers[side].lines(state["lines"][side])
+                if request is None:
+                    continue
+                trackers[side].request(request)
+                legal = legal_choices(space, trackers[side].offer)
+                others = [] if "teamPreview" in request else rng.sample(everything, min(sample, len(everything)))
+                check(legal, others, oracle.judge(side, legal + others), f"{format_id} battle {battle}", seen)
+                chosen[side] = rng.choice(legal)
+            state = oracle.choose(*chosen)
+            for error in state["errors"]:
+                assert "Invalid" not in error, (chosen, error)
+                seen["hidden refusals"] += bool(error)
+        seen["battles"] += 1
     return seen
 
 
@@ -116,8 +122,8 @@ def check(legal: list[str], others: list[str], verdicts: list[tuple[str, str]], 
 
 
 @pytest.mark.parametrize("format_id", [*FEW, *NOW])
-def test_the_mask_is_showdowns_in_a_few_battles(found: Installation, format_id: str) -> None:
-    seen = play(found, format_id, battles=2, sample=100, teams=PREVIEWED.get(format_id))
+def test_the_mask_is_showdowns_in_a_few_battles(oracle: Oracle, format_id: str) -> None:
+    seen = play(oracle, format_id, battles=2, sample=100, teams=PREVIEWED.get(format_id))
     assert seen["legal"] > 200
     assert seen["others invalid"] > 500
 
@@ -125,9 +131,9 @@ def test_the_mask_is_showdowns_in_a_few_battles(found: Installation, format_id: 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("format_id", [*FAMILIES, *PREVIEWED])
-def test_the_mask_is_showdowns(found: Installation, format_id: str) -> None:
+def test_the_mask_is_showdowns(oracle: Oracle, format_id: str) -> None:
     """Every legal action of every decision in 2,000 battles of the main kinds, and in some of all others."""
     battles, sample = (2000, 8) if format_id in KINDS else (50, 200)
-    seen = play(found, format_id, battles=battles, sample=sample, teams=PREVIEWED.get(format_id))
+    seen = play(oracle, format_id, battles=battles, sample=sample, teams=PREVIEWED.get(format_id))
     print(format_id, dict(seen))
     assert seen["battles"] == battles

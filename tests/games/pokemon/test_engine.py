@@ -86,8 +86,8 @@ def check(found: Installation, played: Family, plain: list[str], ours: list[str]
 
 @pytest.fixture(scope="module")
 def few(installed: Installation) -> dict[str, tuple[Family, list[str], list[str]]]:
-    """Two battles of each family, all in one process with the engine and one without."""
-    named = {entry.id: family(installed, *entry.values, battles=2, seed=11) for entry in FAMILIES}
+    """A battle of each family, all in one process with the engine and one without."""
+    named = {entry.id: family(installed, *entry.values, battles=1, seed=11) for entry in FAMILIES}
     played = list(named.values())
     plain, ours = both(installed, played)
     return {

@@ -88,6 +88,49 @@ def test_kinds_of_orders_and_species(format):
     assert max(species.values()) <= len(episodes)
 
 
+def test_a_choice_is_a_move_a_switch_a_replacement_or_a_preview():
+    words = PokemonWords(pokemon_spec(PokemonSettings(format="gen9vgc2025regi")))
+    space = words._space
+    told = [space.describe(action) for action in range(space.joint)]
+    moves = [number for number, text in enumerate(told) if "switch" not in text and text.count("move") == 2]
+    switches = [number for number, text in enumerate(told) if "switch" in text]
+    chosen = np.zeros((6, space.actions), np.bool_)
+    field = np.zeros((6, RAW_FIELDS["field"].shape[0]), np.float32)
+    chosen[0, moves[:3]] = True
+    chosen[1, switches[:3]] = True
+    chosen[2, [moves[0], switches[0]]] = True
+    chosen[3, switches[0]] = True
+    field[3, FieldColumn.FORCED] = 1
+    chosen[4, space.joint] = True
+    field[4, FieldColumn.PREVIEW] = 1
+    chosen[5, next(number for number in switches if "move" in told[number])] = True
+    kinds = words.choice_kinds({"field": field}, chosen)
+    named = [words.choices[kind] if kind >= 0 else "open" for kind in kinds.tolist()]
+    assert named == ["move", "switch", "open", "replacement", "preview", "switch"]
+
+
+@pytest.mark.parametrize("format", ["gen9randombattle", "gen9vgc2025regi"])
+def test_kinds_of_choices_are_those_of_the_orders_in_play(format):
+    arena = PokemonArena(PokemonSettings(format=format), matches=4, seed=5)
+    try:
+        players = {"random": RandomPlayer(1)}
+        episodes = Collector(arena, players, everyone(0, 2), record=["random"]).collect(100)
+    finally:
+        arena.close()
+    words = PokemonWords(episodes.spec)
+    chosen = np.eye(episodes.spec.actions, dtype=np.bool_)[episodes.steps.action]
+    kinds = words.choice_kinds(episodes.steps.observation, chosen)
+    for row, action in enumerate(episodes.steps.action.tolist()):
+        first = words.position({name: values[row] for name, values in episodes.steps.observation.items()})[0]
+        if first == "Team preview":
+            expected = "preview"
+        elif "replacement" in first:
+            expected = "replacement"
+        else:
+            expected = "switch" if "switch" in words._space.describe(action) else "move"
+        assert words.choices[kinds[row]] == expected
+
+
 def test_many_ways_to_bring_a_team_and_many_pairs_are_summed_up():
     words = PokemonWords(pokemon_spec(PokemonSettings(format="gen9vgc2025regi")))
     row = {name: np.zeros(field.shape, field.dtype) for name, field in RAW_FIELDS.items()}

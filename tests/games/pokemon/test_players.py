@@ -1,5 +1,7 @@
 """Built-in players and the poke-env adapter, by what they win in real battles."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from poke_env.player import MaxBasePowerPlayer, SimpleHeuristicsPlayer
@@ -14,6 +16,7 @@ from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.poke_env import PokeEnvPlayer
 from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.setup import installation
+from sparring.league.tournament import Rules, play_tournament
 from tests.games.pokemon.seated import Maker, win_rate
 
 
@@ -106,6 +109,18 @@ def test_a_poke_env_player_sits_in_the_arena_and_every_answer_is_understood(form
     assert win_rate(format_id, built_in("heuristic"), theirs(TheirRandomPlayer, seen), matches=8) >= 0.5
     assert seen[0].answered > 20
     assert seen[0].replaced <= 0.02 * seen[0].answered
+
+
+def test_a_poke_env_player_enters_by_its_name(tmp_path: Path) -> None:
+    path, settings = tmp_path / "x.ledger", {"format": "gen1randombattle"}
+    rules = Rules(schedule="round-robin", matches=8)
+    found = play_tournament(["random", "poke-env:MaxBasePowerPlayer"], path, rules, game="pokemon", settings=settings)
+    assert found["matches"] == 8
+    assert found["forfeits"]["matches"] == 0
+    assert found["players"][0]["player"] == "poke-env:MaxBasePowerPlayer"
+    assert found["players"][0]["score"] > 0.5
+    with pytest.raises(InputError, match="no player of poke-env .did you mean 'RandomPlayer'"):
+        play_tournament(["random", "poke-env:RandmPlayer"], path, rules, game="pokemon", settings=settings)
 
 
 @pytest.mark.slow

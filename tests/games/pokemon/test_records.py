@@ -3,7 +3,13 @@
 import random
 from pathlib import Path
 
-from sparring.games.pokemon.records import save_replay, save_text, with_names
+import numpy as np
+
+from sparring.core import RandomPlayer, load_game
+from sparring.games.pokemon.arena import PokemonArena
+from sparring.games.pokemon.records import save_replay, save_text, team_left, with_names
+from sparring.games.pokemon.settings import PokemonSettings
+from sparring.rollout import Collector, taking_turns
 from tests.torture.mutate import hostile_room
 
 LOG = """|player|p1|Ash <b>|1|
@@ -84,3 +90,50 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     save_text(path, "short")
     assert path.read_text() == "short"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_left_of_a_team_is_read_off_the_log() -> None:
+    log = """|teamsize|p1|6
+|teamsize|p2|6
+|teamsize|p1|4
+|switch|p1a: Mew|Mew, L80|100/100
+|switch|p2a: Mew|Mew, L80|100/100
+|-damage|p1a: Mew|75/100 slp
+|-heal|p1a: Mew|80/100|[silent]
+|drag|p1a: Abra|Abra|100/100
+|-damage|p1a: Abra|0 fnt
+|faint|p1a: Abra
+|-damage|p2a: Mew|50/100
+|-damage|p1b"""
+    assert team_left(log, 0) == 2 + 0.8
+    assert team_left(log, 1) == 5 + 0.5
+    assert team_left("|win|nobody", 0) == 0
+
+
+def test_following_changes_no_battle_and_hands_over_its_page() -> None:
+    settings = PokemonSettings(format="gen1randombattle")
+    began = []
+    for followed in (False, True):
+        arena, kept = PokemonArena(settings, matches=2, seed=4), {}
+        if followed:
+            load_game("pokemon").follow(arena, kept.__setitem__)
+        seen = {}
+        while len(seen) < 4:
+            decisions, _ = arena.wait()
+            for row, at in enumerate(zip(decisions.match.tolist(), decisions.seat.tolist(), strict=True)):
+                seen[at] = {name: field[row].tolist() for name, field in decisions.observation.items()}
+        began.append(seen)
+        if followed:
+            collector = Collector(arena, {"ann": RandomPlayer(0), "<ben>": RandomPlayer(1)}, taking_turns([0, 1], 2))
+            arena.act(decisions, decisions.legal.argmax(axis=1).astype(np.int32))
+            while not kept:
+                _, results = collector.advance()
+            (slot, record), outcome = next(iter(kept.items())), results.outcome[0]
+            assert slot == results.match[0]
+            page = record.render(("a", "b")).decode()
+            assert "<title>[Gen 1] Random Battle: " in page
+            assert "&lt;ben&gt;" in page
+            assert (record.margin > 0) == (outcome[0] != 0)
+            assert record.margin <= 6
+        arena.close()
+    assert began[0] == began[1]

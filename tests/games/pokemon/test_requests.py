@@ -1,5 +1,7 @@
 """What the simulator tells a side instead of whole requests and all lines: nothing is lost by it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,11 +20,18 @@ FAMILIES = [
 ]
 
 
-@pytest.mark.parametrize(("format", "teams", "seed", "shown"), FAMILIES)
-def test_changes_make_the_request_that_showdown_had(format: str, teams: str, seed: int, shown: str) -> None:
+@pytest.fixture(scope="module", params=[pytest.param(entry.values, id=entry.id) for entry in FAMILIES])
+def family(request: pytest.FixtureRequest) -> tuple[str, str, list[dict[str, Any]]]:
+    """A format, what its battles must show, and the decision points of three."""
+    format, teams, seed, shown = request.param
+    return format, shown, list(play(format, 3, seed, teams))
+
+
+def test_changes_make_the_request_that_showdown_had(family: tuple[str, str, list[dict[str, Any]]]) -> None:
+    _, shown, points = family
     battle, seen, compared = -1, False, 0
     last: list[dict] = [{}, {}]
-    for point in play(format, 3, seed, teams):
+    for point in points:
         if point["battle"] != battle:
             battle, last = point["battle"], [{}, {}]
         for side, told in enumerate(point["sides"]):
@@ -39,10 +48,10 @@ def test_changes_make_the_request_that_showdown_had(format: str, teams: str, see
     assert compared > 50
 
 
-@pytest.mark.parametrize(("format", "teams", "seed", "shown"), FAMILIES)
-def test_a_tracker_sees_the_same_by_what_is_told(format: str, teams: str, seed: int, shown: str) -> None:
+def test_a_tracker_sees_the_same_by_what_is_told(family: tuple[str, str, list[dict[str, Any]]]) -> None:
+    format, _, points = family
     battle = -1
-    for point in play(format, 3, seed, teams):
+    for point in points:
         if point["battle"] != battle:
             battle, last = point["battle"], [{}, {}]
             whole, short = ([Tracker(int(format[3]), side) for side in ("p1", "p2")] for _ in range(2))

@@ -13,6 +13,11 @@ from sparring.games.pokemon.simulator import Asked, Ended, Event, Failed, Proces
 from sparring.games.pokemon.teams import built_in_teams
 
 
+@pytest.fixture(scope="module", autouse=True)
+def kept_processes() -> None:
+    """None: here every simulator has processes of its own, from their first moment to their last."""
+
+
 @pytest.fixture
 def simulator() -> Iterator[Simulator]:
     made = Simulator(processes=1)
@@ -132,6 +137,19 @@ def test_a_killed_process_is_replaced_and_only_its_battles_fail() -> None:
         assert {event.battle for event in heard(simulator, 2)} == {4}
     finally:
         simulator.close()
+
+
+def test_a_schedulers_signal_to_the_whole_tree_leaves_a_process_and_its_battle_alone(simulator: Simulator) -> None:
+    start(simulator, 0)
+    heard(simulator, 2)
+    pid = simulator.pids[0]
+    for number in (signal.SIGUSR1, signal.SIGUSR2):
+        os.kill(pid, number)
+    simulator.choose(0, 0, "default")
+    simulator.choose(0, 1, "default")
+    _, ended = play_out(simulator, 0)
+    assert ended.winner in (0, 1)
+    assert simulator.pids == [pid]
 
 
 def test_a_hung_process_is_replaced() -> None:

@@ -1,19 +1,18 @@
 // Plays seeded battles of random choices and tells the truth about them, for the tests of the tracker:
-//     node truth.js FORMAT BATTLES SEED [TEAMS_FORMAT [hidden [STEPS [MOVES]]]]
-// One JSON object a line and decision point: what each side was sent (lines, request), what the simulator would tell it
-// instead if it must choose (`told`: lines, and the request as what changed), and the Battle's own state.
+// each line of standard input, a JSON array FORMAT, BATTLES, SEED, TEAMS_FORMAT, HIDDEN, STEPS, MOVES, asks for some.
+// The answer is one JSON object a line and decision point, and an empty line at the end. An object holds what each side
+// was sent (lines, request), what the simulator would tell it instead if it must choose (`told`: lines, and the request
+// as what changed), and the Battle's own state.
 // TEAMS_FORMAT names a random format to draw teams from where FORMAT itself does not make any.
-// With `hidden`, what p1 cannot know of p2 at the start is another: order, moves, items, abilities and HP of its bench,
+// With HIDDEN, what p1 cannot know of p2 at the start is another: order, moves, items, abilities and HP of its bench,
 // the last move and the tera type of its leads, and which Pokémon it brings after team preview. STEPS ends battles early.
-// With MOVES (ids, with commas), every Pokémon has four of these instead of its own.
+// With MOVES (a list of ids), every Pokémon has four of these instead of its own.
 'use strict';
-const { writeSync } = require('fs');
+const { readSync, writeSync } = require('fs');
 const { Battle, Teams, PRNG } = require('pokemon-showdown');
 require('../../../src/sparring/games/pokemon/node/engine');
 const { choose } = require('../../../src/sparring/games/pokemon/node/choices');
 const { Asked, splitLines } = require('../../../src/sparring/games/pokemon/node/sides');
-
-const [format, battles, seed, teamsFormat, hidden, steps, moves] = process.argv.slice(2);
 
 // Waits for the reader; process.stdout would pile up what it has not read.
 function writeAll(text) {
@@ -117,18 +116,18 @@ function changeHidden(team, preview, leads) {
   return [...team.slice(0, leads), ...bench];
 }
 
-// With `hidden`, p2 brings others after its leads.
+// With HIDDEN, p2 brings others after its leads.
 const otherBench = order => [...order.slice(0, 2), ...order.slice(4, 6), ...order.slice(2, 4)];
 
-function play(number) {
-  const battleSeed = [seed, number, 1, 1].map(Number);
+function play(number, format, seed, teamsFormat, hidden, steps, moves) {
+  const battleSeed = [seed, number, 1, 1];
   const prng = new PRNG(battleSeed);
   const battle = new Battle({ formatid: format, seed: battleSeed, send: () => {} });
   for (const side of ['p1', 'p2']) {
-    let team = Teams.generate(teamsFormat || format, { seed: [Number(seed), number, 2, side === 'p1' ? 1 : 2] });
-    if (moves) {
+    let team = Teams.generate(teamsFormat || format, { seed: [seed, number, 2, side === 'p1' ? 1 : 2] });
+    if (moves.length) {
       for (const set of team) {
-        const known = moves.split(',');
+        const known = [...moves];
         prng.shuffle(known);
         set.moves = known.slice(0, 4);
       }
@@ -146,7 +145,7 @@ function play(number) {
   let position = 0;
   const asked = [new Asked(), new Asked()];
   const untold = [[], []];
-  for (let step = 0; step < Number(steps || 1000); step++) {
+  for (let step = 0; step < steps; step++) {
     const ended = battle.ended;
     splitLines(battle.log, position, untold);
     writeAll(JSON.stringify({
@@ -177,4 +176,15 @@ function play(number) {
   battle.destroy();
 }
 
-for (let number = 0; number < Number(battles); number++) play(number);
+function readLine() {
+  const byte = Buffer.alloc(1);
+  const line = [];
+  while (readSync(0, byte, 0, 1, null) && byte[0] !== 10) line.push(byte[0]);
+  return Buffer.from(line).toString();
+}
+
+for (let line; (line = readLine());) {
+  const [format, battles, ...options] = JSON.parse(line);
+  for (let number = 0; number < battles; number++) play(number, format, ...options);
+  writeAll('\n');
+}

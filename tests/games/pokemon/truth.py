@@ -92,15 +92,30 @@ def play(
 
     With `hidden`, p2's hidden facts are others; with `moves`, every Pokémon has four of these.
     """
+    asked = [format, battles, seed, teams, hidden, steps, list(moves)]
+    process = _IDLE.pop() if _IDLE else _start()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(msgspec.json.encode(asked) + b"\n")
+    process.stdin.flush()
+    for line in process.stdout:
+        if line == b"\n":
+            _IDLE.append(process)
+            return
+        yield msgspec.json.decode(line)
+    raise AssertionError("truth.js has ended")
+
+
+_IDLE: list[subprocess.Popen[bytes]] = []
+"""Processes that have told all: they have Showdown loaded, and end with this one."""
+
+
+def _start() -> subprocess.Popen[bytes]:
     found = installation()
     script = str(Path(__file__).parent / "truth.js")
-    options = [format, str(battles), str(seed), teams, "hidden" if hidden else "", str(steps), ",".join(moves)]
-    command = [found.node, script, *options]
-    with subprocess.Popen(command, env=found.environment(), stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            yield msgspec.json.decode(line)
-    assert process.returncode == 0
+    return subprocess.Popen(
+        [found.node, script], env=found.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
 
 
 class Checker:

@@ -12,7 +12,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from sparring.cli import app
-from sparring.core import InputError, RunError
+from sparring.core import InputError, RunError, load_game
 from sparring.games.rocket import setup
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.highlights import keep_highlights, read_highlights
@@ -21,6 +21,7 @@ from sparring.games.rocket.reward_study import inspect_run, plot, variants
 from sparring.games.rocket.settings import RocketSettings
 from sparring.games.rocket.stream import open_stream, rocketsimvis_packet
 from sparring.games.rocket.watch import animated_picture, best_for_blue, html_page, record, summary, write_recording
+from sparring.rollout import Collector, taking_turns
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,26 @@ def test_a_recording_has_every_frame_of_its_match(recordings):
     assert np.abs(np.diff(first.cars[:, 0], axis=0)).max() < 200
     assert best_for_blue(recordings).reward[:2].sum() == max(r.reward[:2].sum() for r in recordings)
     assert re.match(r"rule \d : \d <b>toward</b> after 3 s, touches \d+ : \d+", summary(first))
+
+
+def test_matches_of_an_arena_are_followed_to_their_last_goal():
+    settings = RocketSettings(modes=["1v1"], room=2, end="clock", seconds=4, overtime_seconds=1)
+    arena, kept, ended = RocketArena(settings, matches=3, seed=2), {}, 0
+    load_game("rocket").follow(arena, kept.__setitem__)
+    players = {"rule": RulePlayer(settings, 0), "</script>": TowardBallPlayer(settings, 0)}
+    collector = Collector(arena, players, taking_turns([0, 1], 4))
+    while ended < 6:
+        _, results = collector.advance()
+        for at, slot in enumerate(results.match.tolist()):
+            points = results.points[at]
+            record, ended = kept.pop(slot), ended + 1
+            page = record.render(("ann", "</script>")).decode()
+            data = json.loads(re.search(r"const match = (\{.*\});", page).group(1))
+            assert data["goals"][-1] == [points[0], points[2]]
+            assert record.margin == abs(points[0] - points[2])
+            assert 60 <= len(data["ball"]) <= 76
+            assert len(data["orange"]) == 2
+            assert page.count("</script>") == 1
 
 
 def test_the_page_stands_alone_and_holds_the_match(recordings):

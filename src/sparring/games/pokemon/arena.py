@@ -20,10 +20,11 @@ from sparring.core.cache import cache_folder
 from sparring.core.machine import cpu_seconds
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.actions.offer import WIDTH, named
+from sparring.games.pokemon.belief.seat import Believing
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import Format, find_format
-from sparring.games.pokemon.observation import RAW_FIELDS, ObservationRows
+from sparring.games.pokemon.observation import BELIEF_FIELDS, RAW_FIELDS, ObservationRows
 from sparring.games.pokemon.records import save_replay, save_text, with_names
 from sparring.games.pokemon.rewards import Shaping
 from sparring.games.pokemon.settings import PokemonSettings
@@ -52,18 +53,23 @@ _SIMULATOR = "env/simulator"
 def pokemon_spec(settings: PokemonSettings) -> GameSpec:
     """What rows look like under `settings`; raises `InputError` for a format that is not there."""
     format = find_format(settings.format, settings.showdown)
-    return format_spec(format, observation=settings.observation, showdown=settings.showdown)
+    return format_spec(format, observation=settings.observation, belief=settings.belief, showdown=settings.showdown)
 
 
-def format_spec(format: Format, *, observation: str, showdown: str) -> GameSpec:
+def format_spec(format: Format, *, observation: str, belief: bool, showdown: str) -> GameSpec:
     """What rows of `format` look like."""
+    settings = {"format": format.id, "observation": observation, "showdown": showdown}
     return GameSpec(
         game="pokemon",
-        settings={"format": format.id, "observation": observation, "showdown": showdown},
+        settings=settings | ({"belief": True} if belief else {}),
         seats=SEATS,
         actions=action_space(format).actions,
-        observation={**RAW_FIELDS, **(DAMAGE_FIELDS if observation == "full" else {})},
-        vocabulary=dex_vocabulary(load_dex(format.tables, format.showdown)),
+        observation={
+            **RAW_FIELDS,
+            **(DAMAGE_FIELDS if observation == "full" else {}),
+            **(BELIEF_FIELDS if belief else {}),
+        },
+        vocabulary=dex_vocabulary(load_dex(format.tables, format.showdown), belief=belief),
     )
 
 
@@ -82,7 +88,8 @@ class PokemonArena:
         self._rng = np.random.default_rng(seed)
         self._teams = team_source(self._format, settings.team_set)
         self._simulator = Simulator(processes=settings.simulators, showdown=settings.showdown)
-        self._rows = ObservationRows(matches * SEATS)
+        self._rows = ObservationRows(matches * SEATS, belief=settings.belief)
+        self._believing = Believing(self._format) if settings.belief else None
         self._estimate = DamageEstimate(self._format) if settings.observation == "full" else None
         self._damage = {name: field.zeros(matches * SEATS) for name, field in DAMAGE_FIELDS.items()}
         self._legal = np.zeros((matches, SEATS, self._spec.actions), np.bool_)
@@ -227,10 +234,13 @@ class PokemonArena:
         """Calls these from now on, for whoever keeps battles whole; before the first `wait`."""
         self._ask_listeners.append(asked)
         self._choice_listeners.append(chosen)
+        self.keep_logs(logged)
+
+    def keep_logs(self, logged: LogListener) -> None:
+        """Calls `logged` from now on, for battles in play too."""
         self._log_listeners.append(logged)
-        for slot in range(self._matches):  # those were begun without a log
-            self._simulator.drop(self._battle[slot])
-            self._start(slot)
+        for battle in self._slot:
+            self._simulator.send_log(battle)
         self._simulator.flush()
 
     def tracker(self, match: int, seat: int) -> Tracker:
@@ -262,7 +272,7 @@ class PokemonArena:
         return rows < self._least and self._simulator.owes and time.monotonic() < deadline
 
     def _new_seats(self, slot: int) -> tuple["_Seat", "_Seat"]:
-        return _Seat(slot, 0, self._format), _Seat(slot, 1, self._format)
+        return _Seat(slot, 0, self._format, self._believing), _Seat(slot, 1, self._format, self._believing)
 
     def _start(self, slot: int) -> None:
         """Starts the next match of a slot."""
@@ -285,6 +295,7 @@ class PokemonArena:
             log=bool(self._log_listeners) or self._keeps_replay(battle),
             tell_end=bool(self._end_listeners),
             open_sheets=self._settings.open_team_sheets,
+            spacers=self._believing is not None,
         )
 
     def _fail(self, slot: int, event: Failed) -> bool:
@@ -375,10 +386,11 @@ class _Seat:
 
     __slots__ = ("match", "rows", "side", "state", "tracker")
 
-    def __init__(self, match: int, side: int, format: Format) -> None:
+    def __init__(self, match: int, side: int, format: Format, believing: Believing | None) -> None:
         self.match = match
         self.side = side
-        self.tracker = Tracker(format.tables, _SIDES[side], showdown=format.showdown)
+        belief = None if believing is None else believing.seat(side)
+        self.tracker = Tracker(format.tables, _SIDES[side], showdown=format.showdown, belief=belief)
         self.rows = 0
         """Rows handed out so far."""
         self.state = SeatState.WATCHING

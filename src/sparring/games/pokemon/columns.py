@@ -19,6 +19,8 @@ ACTIVES = 2 * SLOTS
 """Places on the field: own left, own right, foe left, foe right."""
 MOVES = 4
 """Moves of one Pokémon."""
+BELIEVED_MOVES, BELIEVED_ITEMS, BELIEVED_ABILITIES, BELIEVED_TERAS = 8, 4, 3, 3
+"""The likeliest of each kind that the `belief` group names, of one Pokémon."""
 
 LEVEL_SCALE = 100.0
 """`PokemonColumn.LEVEL` is level / LEVEL_SCALE."""
@@ -322,3 +324,16 @@ class FieldColumn(_Zero):
     WATER_SPORT_TURNS = auto()
     FAIRY_LOCK = auto()  # 1 on the turn it is made, 1/2 on the turn nobody may leave
     NEUTRALIZING_GAS = auto()
+
+
+class BeliefColumn(_Zero):
+    """The last axis of `belief`: what one Pokémon's candidate sets come to, weighed by how likely each is."""
+
+    MAX_HP = auto()  # expected maximum HP / 500
+    STAT_ATK = auto()  # expected stat / 500, without boosts and items
+    STAT_DEF = auto()
+    STAT_SPA = auto()
+    STAT_SPD = auto()
+    STAT_SPE = auto()
+    SPEED_SPREAD = auto()  # standard deviation of the Speed stat / 500
+    OTHER = auto()  # the chance that its set is none of the candidates

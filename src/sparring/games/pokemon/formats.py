@@ -35,6 +35,8 @@ class Format(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     adjust_level: int
     """All Pokémon are set to this level; 0: as the team says."""
     section: str
+    rules: tuple[str, ...] = ()
+    """Names of the rules that battles tell of as they begin; none are known of a format that Showdown no longer has."""
     showdown: str = PINNED
     """The version of Showdown whose format this is."""
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparring.core import Game, GameSpec, Guest, InputError, Player, Vocabulary
+from sparring.core import Game, GameSpec, Guest, InputError, MatchRecord, Player, Vocabulary
 from sparring.core.lazy import lazy_call
 from sparring.games.pokemon.settings import PINNED, PokemonNetwork, PokemonSettings
 
@@ -154,6 +154,12 @@ class PokemonGame:
         from sparring.games.pokemon.replays.generate import BattleRecorder
 
         BattleRecorder(arena, keep)
+
+    def follow(self, arena: "PokemonArena", ended: Callable[[int, MatchRecord], None]) -> None:
+        """See `sparring.core.Followed`."""
+        from sparring.games.pokemon.records import follow
+
+        follow(arena, ended)
 
     def words(self, spec: GameSpec) -> "Words":
         """See `sparring.core.words.Worded`."""

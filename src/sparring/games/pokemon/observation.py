@@ -15,10 +15,15 @@ from sparring.core.rows import Array
 from sparring.core.spec import Field
 from sparring.games.pokemon.columns import (
     ACTIVES,
+    BELIEVED_ABILITIES,
+    BELIEVED_ITEMS,
+    BELIEVED_MOVES,
+    BELIEVED_TERAS,
     MOVES,
     POKEMON,
     ActiveColumn,
     ActiveId,
+    BeliefColumn,
     FieldColumn,
     MoveColumn,
     PokemonColumn,
@@ -50,6 +55,16 @@ RAW_FIELDS: Mapping[str, Field] = {
 }
 """The `raw` observation as a game spec names it."""
 
+BELIEVED = BELIEVED_MOVES + BELIEVED_ITEMS + BELIEVED_ABILITIES + BELIEVED_TERAS
+"""Guesses about one Pokémon: its likeliest moves, items, abilities and tera types, in this order."""
+
+BELIEF_FIELDS: Mapping[str, Field] = {
+    "belief_ids": Field((POKEMON, BELIEVED), "int16"),
+    "belief_shares": Field((POKEMON, BELIEVED), "float32"),
+    "belief": Field((POKEMON, len(BeliefColumn)), "float32"),
+}
+"""What the setting `belief` adds: what each Pokémon probably has, as anyone who watches can tell; see `belief.seat`."""
+
 
 def _offsets(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
     """Where each field starts in its flat row."""
@@ -75,15 +90,17 @@ _FLOAT_BYTES = FLOAT_COUNT * np.dtype(np.float32).itemsize
 class ObservationRows:
     """Memory for `rows` observations; `fields` are views of it that a `Decisions` can carry.
 
-    `ids: int16[rows, ID_COUNT]` and `floats: float32[rows, FLOAT_COUNT]` are what a tracker writes to.
+    `ids: int16[rows, ID_COUNT]` and `floats: float32[rows, FLOAT_COUNT]` are what a tracker writes to. With `belief`
+    there are `BELIEF_FIELDS` besides.
     """
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, *, belief: bool = False) -> None:
         self.ids: NDArray[np.int16] = np.zeros((rows, ID_COUNT), np.int16)
         self.floats: NDArray[np.float32] = np.zeros((rows, FLOAT_COUNT), np.float32)
         self.fields: dict[str, Array] = {
             **_views(self.ids, ID_FIELDS, ID_OFFSETS),
             **_views(self.floats, FLOAT_FIELDS, FLOAT_OFFSETS),
+            **({name: field.zeros(rows) for name, field in BELIEF_FIELDS.items()} if belief else {}),
         }
         self._id_bytes = self.ids.data.cast("B")
         self._float_bytes = self.floats.data.cast("B")

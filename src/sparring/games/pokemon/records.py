@@ -2,12 +2,17 @@
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from sparring.core import MatchRecord
 from sparring.core.files import safe_name, write_file
 from sparring.games.pokemon.replay_page import format_name, players, replay_page
 from sparring.games.pokemon.simulator import SEAT_NAMES
+
+if TYPE_CHECKING:
+    from sparring.games.pokemon.arena import PokemonArena
 
 _VIEWER = "https://play.pokemonshowdown.com/js/replay-embed.js"
 """Showdown's replay player, which its own downloaded replays load as well."""
@@ -33,6 +38,39 @@ _SEATED = re.compile(
 )
 """Where a log names its players."""
 
+_HEALTH = {"switch": 4, "drag": 4, "replace": 4, "-damage": 3, "-heal": 3, "-sethp": 3}
+"""Lines that say how a Pokémon is, and the field that does."""
+
+
+def follow(arena: "PokemonArena", ended: Callable[[int, MatchRecord], None]) -> None:
+    """Hands over every battle of `arena` that ends, as a page; its margin is what the winner had left."""
+
+    def hear(slot: int, winner: int, log: str) -> None:
+        margin = 0.0 if winner < 0 else team_left(log, winner)
+        ended(slot, MatchRecord(margin=margin, suffix=".html", render=lambda names: _page(log)))
+
+    arena.keep_logs(hear)
+
+
+def team_left(log: str, seat: int) -> float:
+    """What is left of a seat's team at the end of `log`, in Pokémon: one at half of its HP is 0.5."""
+    side, size, health = f"p{seat + 1}", 0, dict[str, float]()
+    for line in log.split("\n"):
+        parts = line.split("|")
+        kind = parts[1] if len(parts) > 3 or parts[1:2] == ["faint"] else ""
+        if kind == "teamsize" and parts[2] == side:
+            size = int(parts[3]) if parts[3].isdecimal() else size
+        elif (kind in _HEALTH or kind == "faint") and parts[2].startswith(side):
+            name = parts[2].partition(": ")[2]
+            health[name] = _health(parts[_HEALTH[kind]]) if kind in _HEALTH and len(parts) > _HEALTH[kind] else 0.0
+    return max(size - len(health), 0) + sum(health.values())
+
+
+def _health(condition: str) -> float:
+    """The share of `75/100 slp`."""
+    now, _, most = condition.partition(" ")[0].partition("/")
+    return min(int(now) / max(int(most), 1), 1.0) if now.isdecimal() and most.isdecimal() else 0.0
+
 
 def save_replay(folder: Path, name: str, log: str) -> Path:
     """Writes `<name>.html`, `<name>.showdown.html` and `<name>.log` into `folder` and returns the first's path.
@@ -50,7 +88,9 @@ def save_replay(folder: Path, name: str, log: str) -> Path:
     )
     save_text(folder / f"{file}.log", log + "\n")
     save_text(folder / f"{file}.showdown.html", showdown)
-    return save_text(folder / f"{file}.html", replay_page(log))
+    path = folder / f"{file}.html"
+    write_file(path, _page(log))
+    return path
 
 
 def with_names(log: str, names: Sequence[str]) -> str:
@@ -69,6 +109,10 @@ def save_text(path: Path, text: str) -> Path:
     """Writes a file so that it is there whole or not at all."""
     write_file(path, text.encode("utf-8", "replace"))
     return path
+
+
+def _page(log: str) -> bytes:
+    return replay_page(log).encode("utf-8", "replace")
 
 
 def _script_text(log: str) -> str:

@@ -37,6 +37,8 @@ class PokemonSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """A file of teams (pasted text or packed lines), a folder of such files, or `built-in`; empty: the format's own."""
     observation: Literal["raw", "full"] = "raw"
     """`raw`: the state only; `full`: expected damage, knock-out chances and speed order besides."""
+    belief: bool = False
+    """Adds what both teams probably have: moves, items, abilities, tera types and stats, with how likely each is."""
     open_team_sheets: bool = False
     """Both seats see both teams' sets in team preview, in formats that allow it."""
     shaping: Annotated[float, Meta(ge=0.0, le=10.0)] = 0.0

@@ -56,7 +56,7 @@ class Ended(NamedTuple):
     """0 or 1; -1 for a tie."""
     turns: int
     log: str
-    """The spectators' log; empty unless the battle was started with `log=True`."""
+    """The spectators' log; empty unless asked for (`send_log`)."""
     lines: tuple[str, str]
     """Protocol lines that each side has not had yet; empty unless asked for (`tell_end`)."""
 
@@ -128,13 +128,18 @@ class Simulator:
         log: bool = False,
         tell_end: bool = False,
         open_sheets: bool = False,
+        spacers: bool = False,
     ) -> None:
-        """Queues a new battle between two packed `teams`; `seed: uint64` fixes all of its chances."""
+        """Queues a new battle between two packed `teams`; `seed: uint64` fixes all of its chances.
+
+        With `spacers`, sides are also told the empty lines that part a turn's choices, moves and end.
+        """
         index = min(range(len(self._processes)), key=lambda i: len(self._processes[i].battles))
         self._home[battle] = index
         process = self._processes[index]
         process.battles[battle] = [{}, {}]
-        flags = ("l" if log else "") + ("t" if tell_end else "") + ("o" if open_sheets else "")
+        wishes = {"l": log, "t": tell_end, "o": open_sheets, "m": spacers}
+        flags = "".join(flag for flag, wished in wishes.items() if wished)
         fields = ("s", str(battle), format, f"gen5,{seed:016x}", names[0], teams[0], names[1], teams[1], flags)
         process.queue.append("\x1f".join(fields))
 
@@ -150,12 +155,11 @@ class Simulator:
         if home is not None:
             self._processes[home].queue.append(f"t\x1f{battle}")
 
-    def drop(self, battle: int) -> None:
-        """Forgets a battle; no more is heard of it, but for records already on their way."""
-        home = self._home.pop(battle, None)
+    def send_log(self, battle: int) -> None:
+        """Queues the wish for the log of a running battle when it ends."""
+        home = self._home.get(battle)
         if home is not None:
-            self._processes[home].queue.append(f"d\x1f{battle}")
-            self._processes[home].battles.pop(battle, None)
+            self._processes[home].queue.append(f"l\x1f{battle}")
 
     def flush(self) -> None:
         """Sends what is queued as far as the pipes take it, without waiting."""

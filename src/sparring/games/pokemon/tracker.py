@@ -15,7 +15,7 @@ whoever follows the log writes the offer.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ from sparring.games.pokemon.tracking.layout import PLACE_MOVE_IDS_START, SIDE_ST
 from sparring.games.pokemon.tracking.request import apply_request
 from sparring.games.pokemon.tracking.tables import Tables
 from sparring.games.pokemon.tracking.view import View
+
+if TYPE_CHECKING:
+    from sparring.games.pokemon.belief.seat import SeatBelief
 
 _HANDLERS = {
     **team_lines.HANDLERS,
@@ -63,8 +66,13 @@ NEWS: frozenset[str] = frozenset(
 class Tracker:
     """One side's view of one battle."""
 
-    def __init__(self, tables: int | str, side: str, *, showdown: str = PINNED) -> None:
-        """`tables` is a generation or `Format.tables`, in version `showdown`; `side` (`p1`, `p2`): whose view."""
+    def __init__(
+        self, tables: int | str, side: str, *, showdown: str = PINNED, belief: "SeatBelief | None" = None
+    ) -> None:
+        """`tables` is a generation or `Format.tables`, in version `showdown`; `side` (`p1`, `p2`): whose view.
+
+        `belief` reads the same lines, and its part of a row is written with the others.
+        """
         if side not in ("p1", "p2"):
             raise InputError(f"there is no side {side!r} to track; allowed: p1, p2")
         self._view = View(tables, side, showdown)
@@ -72,6 +80,7 @@ class Tracker:
         self._floats: NDArray[np.float32] = np.frombuffer(self._view.floats, np.float32)
         self._id_bytes = memoryview(self._view.ids).cast("B")
         self._float_bytes = memoryview(self._view.floats).cast("B")
+        self._belief = belief
 
     def line(self, line: str) -> None:
         """Reads one protocol line. What it does not know or cannot make sense of is counted in `unknown`, no error."""
@@ -84,6 +93,9 @@ class Tracker:
     def split_lines(self, lines: Iterable[list[str]]) -> None:
         """Reads several lines that are split at `|` already."""
         view, handlers = self._view, _HANDLERS
+        if self._belief is not None:
+            lines = list(lines)
+            self._belief.read(lines)
         for parts in lines:
             if len(parts) < 2:
                 continue
@@ -123,6 +135,8 @@ class Tracker:
     def write(self, rows: ObservationRows, row: int) -> None:
         """Copies the view into a row."""
         rows.write(row, self._id_bytes, self._float_bytes)
+        if self._belief is not None:
+            self._belief.write(rows.fields, row, self._view.names)
 
     @property
     def ids(self) -> NDArray[np.int16]:

@@ -10,7 +10,15 @@ from pathlib import Path
 import msgspec
 
 from sparring.core import Vocabulary
-from sparring.games.pokemon.columns import MOVES, ActiveId, PokemonId
+from sparring.games.pokemon.columns import (
+    BELIEVED_ABILITIES,
+    BELIEVED_ITEMS,
+    BELIEVED_MOVES,
+    BELIEVED_TERAS,
+    MOVES,
+    ActiveId,
+    PokemonId,
+)
 from sparring.games.pokemon.dex import Dex
 
 _FIRST = Path(__file__).parent / "vocabulary-0.11.11.json"
@@ -31,8 +39,17 @@ _KINDS = {
 """What the columns of ids number; the others (a status, a row of the team) count in an order of our own."""
 
 
-def dex_vocabulary(dex: Dex) -> Vocabulary:
-    """The vocabulary of observations by `dex`: the same in every generation."""
+_BELIEVED = {
+    "moves": BELIEVED_MOVES,
+    "items": BELIEVED_ITEMS,
+    "abilities": BELIEVED_ABILITIES,
+    "types": BELIEVED_TERAS,
+}
+
+
+def dex_vocabulary(dex: Dex, *, belief: bool = False) -> Vocabulary:
+    """The vocabulary of observations by `dex`, with the `belief` group or without: the same in every generation."""
+    believed = {"belief_ids": tuple(kind for kind, count in _BELIEVED.items() for _ in range(count))}
     return Vocabulary(
         names={
             "species": dex.species.ids[1:],
@@ -46,6 +63,7 @@ def dex_vocabulary(dex: Dex) -> Vocabulary:
             "move_ids": ("moves",) * MOVES,
             "active_ids": tuple(_KINDS.get(column.name, "") for column in ActiveId),
             "active_move_ids": ("moves",) * MOVES,
+            **(believed if belief else {}),
         },
     )
 

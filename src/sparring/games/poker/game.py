@@ -18,17 +18,17 @@ from sparring.games.poker.tree import Tree, build_tree
 class TreeGame:
     """See `sparring.core.Game`; also `sparring.core.Solvable`.
 
-    `build` makes the tree of some settings.
+    `tree` gives the tree of some settings; a function of a module, so that worker processes find it too.
     """
 
-    def __init__(self, name: str, summary: str, settings: type, build: Callable[[Any], Tree]) -> None:
+    def __init__(self, name: str, summary: str, settings: type, tree: Callable[[Any], Tree]) -> None:
         self.name = name
         self.summary = summary
         self.settings: type = settings
         self.network: type = PokerNetwork
         self.presets = Path(__file__).parent / "presets" / name
         self.players: Mapping[str, Callable[[Any, int], Player]] = {}
-        self.tree = lru_cache(maxsize=8)(build)
+        self.tree = tree
 
     def spec(self, settings: Any) -> GameSpec:
         """What rows look like: `state` is all that the seat knows."""
@@ -65,21 +65,31 @@ class TreeGame:
         return nash_conv(tree, player_policy(tree, seat(len(tree.legal))))
 
 
-KUHN = TreeGame(
-    "kuhn",
-    "Kuhn poker: three cards, one bet; its equilibria are known",
-    PokerSettings,
-    lambda settings: build_tree(kuhn.KuhnState(), actions=2),
-)
+@lru_cache(maxsize=1)
+def _kuhn_tree(settings: PokerSettings) -> Tree:
+    return build_tree(kuhn.KuhnState(), actions=2)
+
+
+@lru_cache(maxsize=1)
+def _leduc_tree(settings: PokerSettings) -> Tree:
+    return build_tree(leduc.LeducState(), actions=3)
+
+
+@lru_cache(maxsize=8)
+def _rps_tree(settings: RpsSettings) -> Tree:
+    return build_tree(rps.RpsState(wins=settings.wins), actions=3, simultaneous=True)
+
+
+KUHN = TreeGame("kuhn", "Kuhn poker: three cards, one bet; its equilibria are known", PokerSettings, _kuhn_tree)
 LEDUC = TreeGame(
     "leduc",
     "Leduc poker: six cards, two rounds of bets; small enough to measure exploitability exactly",
     PokerSettings,
-    lambda settings: build_tree(leduc.LeducState(), actions=3),
+    _leduc_tree,
 )
 RPS = TreeGame(
     "rps",
     "rock-paper-scissors with unequal pay-offs: one simultaneous move with a known mix",
     RpsSettings,
-    lambda settings: build_tree(rps.RpsState(wins=settings.wins), actions=3, simultaneous=True),
+    _rps_tree,
 )

@@ -1,5 +1,8 @@
 """Beliefs against the truth: battles of the simulator whose teams come from a known pool."""
 
+from functools import cache
+from typing import Any
+
 import pytest
 
 from sparring.games.pokemon.belief import pool_of_teams
@@ -14,27 +17,30 @@ PARALLEL = 8
 """Battles that `played` has under way at the same time: so many more may have been begun."""
 
 
-def measure(
-    name: str, player: str, battles: int, seed: int, installed: Installation, *, weighing: bool = True
-) -> Honesty:
+def judge(name: str, battles: list[dict[str, Any]], installed: Installation, *, weighing: bool = True) -> Honesty:
     format = find_format(name)
-    played_out = played(name, player, battles, seed)
     if format.random_teams:
-        pools = range(-(-(battles + PARALLEL) // POOL_TEAMS))
+        pools = range(-(-(len(battles) + PARALLEL) // POOL_TEAMS))
         teams = [team for at in pools for team in (installed.pools / name / f"{at}.txt").read_text().splitlines()]
     else:
         teams = built_in_teams(format)
     honesty = Honesty(format, pool_of_teams(teams, load_tables(format.tables), other=0.0), weighing=weighing)
-    for battle in played_out:
+    for battle in battles:
         honesty.add(battle)
     return honesty
+
+
+@cache
+def few(name: str) -> list[dict[str, Any]]:
+    """24 battles, the same every time."""
+    return played(name, "heuristic", 24, 3)
 
 
 @pytest.mark.parametrize("format", ["gen4ou", pytest.param("gen9ou", marks=pytest.mark.slow), "gen9randombattle"])
 def test_the_posterior_is_better_than_usage_shares_and_its_probabilities_hold(
     format: str, installed: Installation
 ) -> None:
-    honesty = measure(format, "heuristic", 24, 3, installed)
+    honesty = judge(format, few(format), installed)
     losses = honesty.loss_by_turn()
     assert losses[1][0] <= losses[1][1] + 0.01  # little has shown
     assert all(posterior < 0.8 * usage for turn, (posterior, usage) in losses.items() if turn > 1)
@@ -43,11 +49,13 @@ def test_the_posterior_is_better_than_usage_shares_and_its_probabilities_hold(
     assert abs(said - held) < 0.15  # 24 battles of six Pokémon a side are few
 
 
-@pytest.mark.slow
 def test_damage_and_the_order_of_moves_tell_more(installed: Installation) -> None:
-    with_them = measure("gen4ou", "heuristic", 16, 3, installed).loss_by_turn()
-    without = measure("gen4ou", "heuristic", 16, 3, installed, weighing=False).loss_by_turn()
-    assert sum(loss for loss, _ in with_them.values()) < 0.8 * sum(loss for loss, _ in without.values())
+    """Of the same battles, read with and without them."""
+    with_them, without = (
+        sum(loss for loss, _ in judge("gen4ou", few("gen4ou"), installed, weighing=weighing).loss_by_turn().values())
+        for weighing in (True, False)
+    )
+    assert with_them < 0.8 * without
 
 
 TIMID = pytest.mark.xfail(strict=False, reason="of what was said at 80.1%, 82.4% held")
@@ -63,7 +71,7 @@ TIMID = pytest.mark.xfail(strict=False, reason="of what was said at 80.1%, 82.4%
     ],
 )
 def test_the_posterior_is_honest_at_length(format: str, player: str, installed: Installation) -> None:
-    honesty = measure(format, player, 1000, 1, installed)
+    honesty = judge(format, played(format, player, 1000, 1), installed)
     losses = honesty.loss_by_turn()
     said, held, count = honesty.held(0.75, 0.85)
     print(f"{format} {player}: {said:.1%} said, {held:.1%} held of {count:,}")

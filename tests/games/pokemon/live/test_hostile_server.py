@@ -87,7 +87,7 @@ def test_a_silent_battle_ends_within_its_limit(scripts: list[Script], honest: Fa
             decisions, _ = arena.wait(0.5)
             arena.act(decisions, RandomPlayer(0).act(decisions).action)
             failed += sum(battle.reason == "nothing was asked of us for 1 s" for battle in arena.ended)
-        assert failed == 2
+        assert failed >= 2
         assert honest.spoilt == []
 
 

@@ -5,7 +5,7 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from urllib.parse import parse_qs, unquote, urlsplit
 
 
@@ -51,6 +51,8 @@ class Showdown:
     def __init__(self, replays):
         self.replays = {record["id"]: record for record in replays}
         self.faults = {}
+        self.seconds = 0.0
+        """How long each answer takes."""
         self.requests = []
         """Time, path, query and user agent of each."""
 
@@ -66,6 +68,7 @@ class Showdown:
         url = urlsplit(handler.path)
         path, query = url.path.removeprefix("/"), {name: one for name, [one] in parse_qs(url.query).items()}
         self.requests.append((monotonic(), path, query, handler.headers["User-Agent"]))
+        sleep(self.seconds)
         if self.faults.get(path):
             status, headers, body = self.faults[path].pop(0)
             handler.reply(body, status=status, headers=headers)

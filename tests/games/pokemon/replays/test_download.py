@@ -1,10 +1,7 @@
 """Downloads: what is kept, that no battle comes twice, and that a run which is stopped anywhere goes on."""
 
 import json
-import os
-import resource
 import signal
-import subprocess
 from time import monotonic, sleep
 
 import pyarrow as pa
@@ -18,8 +15,9 @@ from sparring.games.pokemon.replays.download import download
 from sparring.games.pokemon.replays.folder import ReplayFolder
 from sparring.games.pokemon.replays.sets import DataSet
 from sparring.games.pokemon.replays.sources import ReplayFiles
-from tests.commands import SPARRING, one_line
+from tests.commands import one_line
 from tests.games.pokemon.replays.logs import battle
+from tests.warm import Process, run
 
 LOG = battle("|move|p1a: Mew|Pound|p2a: Onix")
 BARE = LOG.replace("|1|1500", "").replace("|2|1600", "")
@@ -270,16 +268,13 @@ def test_text_that_cannot_be_utf_8_is_kept_as_far_as_it_can(tmp_path):
 def test_a_source_that_is_none(source, words, tmp_path):
     (tmp_path / "empty").mkdir()
     arguments = [source] if " " in source and "--" not in source else source.split()
-    done = subprocess.run(
-        [*SPARRING, "replays", "download", *arguments, "--output", "out"], cwd=tmp_path, capture_output=True, text=True
-    )
+    done = run("replays", "download", *arguments, "--output", "out", cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     one_line(done.stderr, words)
 
 
 def start(*arguments, **options):
-    command = [*SPARRING, "replays", "download", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    return Process("replays", "download", *arguments, **options)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
@@ -306,12 +301,7 @@ def test_killed_or_interrupted_the_same_command_completes_with_nothing_twice(num
 @pytest.mark.parametrize("compress", [[], ["--compress"]])
 def test_a_full_disk_is_one_line_and_nothing_half_written(compress, tmp_path):
     source = vgc(tmp_path / "set", count=40, filler=30_000)
-    limit = 1_000_000
-    process = start(
-        *(source, "--output", tmp_path / "out", *compress),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )
+    process = start(source, "--output", tmp_path / "out", *compress, most_file_bytes=1_000_000)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2, errors
     one_line(errors, "cannot write", str(tmp_path / "out/.00000000.jsonl"))
@@ -334,8 +324,7 @@ def test_what_a_user_sees_and_that_parse_takes_it_from_there(tmp_path):
     assert "in the folder 5" in rows
     assert any(row.startswith("left out empty, such as broken.jsonl:1: no log in it") for row in rows)
     assert len(errors.splitlines()) == 1
-    command = [*SPARRING, "replays", "parse", str(tmp_path / "out"), "--output", str(tmp_path / "episodes"), "--json"]
-    done = subprocess.run([*command, "--workers", "0"], capture_output=True, text=True, timeout=100)
+    done = run("replays", "parse", tmp_path / "out", "--output", tmp_path / "episodes", "--json", "--workers", "0")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["found"] == report["accepted"] + sum(report["rejected"].values()) == 5

@@ -8,6 +8,8 @@ import pytest
 
 from sparring.core import InputError
 from sparring.core.replays import Filters, Reading, Replay
+from sparring.games.pokemon.actions import action_space
+from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.replays import episodes as module
 from sparring.games.pokemon.replays.episodes import read_replays
 from tests.games.pokemon.replays.logs import battle
@@ -132,6 +134,21 @@ def test_who_left_could_leave_and_what_was_made_could_be_made() -> None:
     episodes = only(read(trapped, format="gen8ou"))
     assert episodes.steps.action[1] >= 0
     assert not read(trapped, format="gen8ou").odd
+
+
+def test_a_move_that_encore_forbids_may_still_be_made_a_z_move_of() -> None:
+    log = battle(
+        *("|", "|move|p1a: Mew|Ancient Power|p2a: Onix", "|", "|upkeep", "|turn|2"),
+        *("|", "|move|p1a: Mew|Surf|p2a: Onix", "|move|p2a: Onix|Encore|p1a: Mew", "|-start|p1a: Mew|Encore"),
+        *("|", "|upkeep", "|turn|3", "|", "|-zpower|p1a: Mew", "|move|p1a: Mew|Continental Crush|p2a: Onix|[zeffect]"),
+        gen=7,
+    )
+    reading = read(log, format="gen7ou")
+    assert not reading.odd
+    episodes, space = only(reading), action_space(find_format("gen7ou"))
+    assert episodes.steps.consistent is not None
+    sets = np.unpackbits(episodes.steps.consistent, axis=1, count=episodes.spec.actions, bitorder="little")
+    assert any(space.orders.move[order] == 0 and space.orders.gimmick[order] for order in np.flatnonzero(sets[2]))
 
 
 def test_without_the_simulator_no_battle_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,22 +2,25 @@
 
 import json
 import os
-import subprocess
+from pathlib import Path
 
 import pytest
 
+from sparring.core.replays import Filters
 from sparring.games.pokemon.replays import sets
-from tests.commands import SPARRING, one_line, sparring
+from sparring.games.pokemon.replays.download import download
+from sparring.games.pokemon.replays.sets import DataSet
+from tests.commands import one_line, sparring
 from tests.games.pokemon.replays.sites import Hub, serving
-from tests.games.pokemon.replays.test_download import kept, metamon, pokechamp, vgc
+from tests.games.pokemon.replays.test_download import BARE, kept, metamon, pokechamp, vgc
+from tests.warm import run
 
 LAYOUTS = {"metamon": (metamon, 10), "pokechamp": (pokechamp, 3), "vgc": (vgc, 12)}
 
 
 def fetch(url, name, output, *options):
-    command = [*SPARRING, "replays", "download", name, "--output", str(output), "--json", *options]
     environment = {**os.environ, "HF_ENDPOINT": url, "HF_HOME": str(output.parent / "cache")}
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
+    return run("replays", "download", name, "--output", output, "--json", *options, env=environment)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -33,6 +36,45 @@ def test_each_layout_comes_over_the_network_and_only_once(layout, tmp_path):
         again = fetch(url, "some-one/replays", tmp_path / "out")
         assert json.loads(again.stdout)["found"] == 0
         assert hub.sent == sent
+
+
+def test_several_workers_read_the_same_files_at_once_and_go_on_with_them(tmp_path):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    for file in range(5):
+        lines = [json.dumps({"id": f"gen9ou-{file}{n}", "formatid": "gen9ou", "log": BARE}) for n in range(40)]
+        (folder / f"{file}.jsonl").write_text("\n".join(lines))
+    for stop in (10, 70, 10_000):
+        seen = []
+        report = download(
+            DataSet(str(folder), workers=3),
+            tmp_path / "out",
+            filters=Filters(),
+            on_progress=seen.append,
+            stopped=lambda seen=seen, stop=stop: len(seen) >= stop,
+        )
+    assert report.there == 200
+    assert set(kept(tmp_path / "out")) == {f"gen9ou-{file}{n}" for file in range(5) for n in range(40)}
+
+
+def test_a_file_that_fails_is_told_when_the_others_have_been_read(tmp_path, monkeypatch):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    for file in range(4):
+        (folder / f"{file}.jsonl").write_text(json.dumps({"id": f"gen9ou-{file}", "formatid": "gen9ou", "log": BARE}))
+    usual = Path.open
+
+    def broken(path, *rest, **options):
+        if path.name == "1.jsonl":
+            raise OSError("the disk is on fire")
+        return usual(path, *rest, **options)
+
+    monkeypatch.setattr(Path, "open", broken)
+    with pytest.raises(OSError, match="on fire"):
+        download(DataSet(str(folder), workers=2), tmp_path / "out", filters=Filters())
+    monkeypatch.undo()
+    assert len(kept(tmp_path / "out")) == 3
+    assert download(DataSet(str(folder), workers=2), tmp_path / "out", filters=Filters()).there == 4
 
 
 def test_files_of_other_formats_are_not_fetched(tmp_path):

@@ -242,6 +242,13 @@ def test_a_choice_that_was_never_carried_out_is_no_decision() -> None:
     assert (silent.winner, len(silent.decisions)) == (1, 1)
 
 
+def test_a_last_turn_in_which_nobody_got_to_act_was_chosen_at() -> None:
+    hurt = ("|", "|-activate|p1a: Mew|confusion", "|-damage|p1a: Mew|0 fnt|[from] confusion", "|faint|p1a: Mew")
+    timeline = read(battle(*hurt, end=("|", "|win|Bob")))
+    assert len(timeline.decisions) == 1
+    assert deed(timeline).did is Did.UNKNOWN
+
+
 @pytest.mark.parametrize(
     ("log", "reason"),
     [
@@ -304,6 +311,32 @@ def test_nobody_chose_that_who_was_revived_where_it_fell_comes_back() -> None:
     timeline = read(log)
     assert [decision.kind for decision in timeline.decisions] == [Kind.TURN, Kind.TURN, Kind.REPLACE, Kind.TURN]
     assert deed(timeline, 3, place=1).move == "Waterfall"
+
+
+def test_an_illusion_that_fell_is_replaced_by_its_model_by_choice() -> None:
+    log = battle(
+        *("|", "|switch|p1a: Jynx|Jynx, F|100/100", "|faint|p1a: Jynx", *UPKEEP),  # Zoroark, as it was
+        *("|", "|switch|p1a: Jynx|Jynx, F|40/100", "|turn|2", "|", "|move|p1a: Jynx|Psychic|p2a: Onix"),
+    )
+    assert [decision.kind for decision in read(log).decisions] == [Kind.TURN, Kind.REPLACE, Kind.TURN]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("|-activate|p1a: Mew|ability: Emergency Exit", Did.SWITCH),
+        ("|-enditem|p2a: Onix|Eject Button", Did.UNKNOWN),
+    ],
+)
+def test_a_switch_after_another_was_replaced_is_the_turns_own_unless_it_was_driven_out(line: str, kind: Did) -> None:
+    replaced = "p1a: Abra|Abra, M" if kind is Did.SWITCH else "p2a: Jynx|Jynx, F"
+    log = battle(
+        *("|", line, "|", f"|switch|{replaced}|100/100"),
+        *(("|switch|p2a: Jynx|Jynx, F|100/100",) if kind is Did.SWITCH else ()),
+    )
+    timeline = read(log)
+    assert deed(timeline, 0, side=1).did is kind
+    assert [decision.kind for decision in timeline.decisions] == [Kind.TURN, Kind.REPLACE]
 
 
 def test_a_fainted_ally_is_not_asked_while_another_pivots() -> None:

@@ -38,11 +38,15 @@ _NEVER_SHOWN = {
 _MOVE_FORBIDDEN = c.MOVE_DISABLED
 
 
+FEW = 100
+"""So many battles are played one after the other, and so the same every time: players draw in the order of answers."""
+
+
 def played(format: str, player: str, battles: int, seed: int) -> list[dict[str, Any]]:
-    """Battles of `player` against itself, with the truth; a few are played one by one, and so the same every time."""
+    """Battles of `player` against itself, with the truth; the same every time if they are few."""
     found: list[dict[str, Any]] = []
     settings = PokemonSettings(format=format)
-    arena = PokemonArena(settings, matches=1 if battles <= 8 else 8, seed=seed)
+    arena = PokemonArena(settings, matches=1 if battles <= FEW else 8, seed=seed)
     try:
         BattleRecorder(arena, found.append)
         make = load_game("pokemon").players.get(player)
@@ -71,9 +75,15 @@ class Comparison:
         """Parses the log of `battle` and compares both sides."""
         parsed = parse_battle(battle["log"], self.format)
         assert parsed.timeline.winner == battle["winner"]
-        self._clinging = "Sticky Barb" in battle["log"]
+        self._clinging = any(
+            pokemon["item"] == "stickybarb"
+            for side in battle["sides"]
+            for told in side
+            for pokemon in told["request"]["side"]["pokemon"]
+        )
         for number, side in enumerate(parsed.sides):
-            self._compare(battle["sides"][number], parsed.timeline, side, number)
+            shown = [told for told in battle["sides"][number] if not _revives_nobody(told)]
+            self._compare(shown, parsed.timeline, side, number)
 
     def _compare(self, truth: list[dict[str, Any]], timeline: Timeline, side: SideOfBattle, number: int) -> None:
         assert len(side.turn) == len(truth)
@@ -88,12 +98,16 @@ class Comparison:
         illusion = live.tables.dex.abilities["illusion"]
         species = memory.fields["pokemon_ids"][-1, :TEAM, c.POKEMON_ID_SPECIES]
         disguises = illusion and (live.tables.dex.species_abilities[species] == illusion).any()
+        # Whoever takes the looks of a foe's illusion has moves that nobody can tell.
+        foes = [live.tables.details(member.details)[0] for member in timeline.teams[1 - number]]
+        models = illusion and (live.tables.dex.species_abilities[foes] == illusion).any()
+        transformed = memory.fields["active"][:, :SLOTS, c.ACTIVE_TRANSFORMED].any(axis=1)
         for row, told in enumerate(truth):
             self.decisions += 1
             self.exact += int(side.consistent[row].sum() == 1)
             assert (side.consistent[row] <= side.legal[row]).all()
             fits = self._has(told, side, row, names)
-            if disguises and not fits:
+            if (disguises or (models and transformed[row])) and not fits:
                 self.unbroken += 1
             elif not fits:
                 self.missing.append(f"turn {timeline.decisions[side.turn[row]].turn}: {told['choice']}")
@@ -176,6 +190,10 @@ class Comparison:
                 # Of a foe that has taken the own looks the owner knows the ability as well.
                 taken = live["active"][..., c.ACTIVE_TRANSFORMED] > 0
                 different[..., c.ACTIVE_ID_ABILITY] &= (mine[..., c.ACTIVE_ID_ABILITY] > 0) | ~taken
+                # The lines before its first request a seat reads without knowing its own team yet.
+                different[:1, SLOTS:, c.ACTIVE_ID_ABILITY] &= (theirs[:1, SLOTS:, c.ACTIVE_ID_ABILITY] > 0) | ~taken[
+                    :1, SLOTS:
+                ]
                 # What an own ability has become on the field may not show either.
                 base = live["pokemon_ids"][..., c.POKEMON_ID_ABILITY]
                 who = np.maximum(live["active_ids"][:, own, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1, 0)
@@ -213,6 +231,12 @@ def _excuse_unknown_sets(different: Array, columns: Array, ids: Array) -> None:
     standing = columns[..., c.POKEMON_FAINTED] == 0  # what a mega evolution had before it may not show
     different[:, :count, c.POKEMON_ID_ABILITY] &= (columns[..., c.POKEMON_ABILITY_KNOWN] > 0) & standing
     different[:, :count, c.POKEMON_ID_TERA_TYPE] &= ids[..., c.POKEMON_ID_TERA_TYPE] > 0
+
+
+def _revives_nobody(told: Mapping[str, Any]) -> bool:
+    """A Revival Blessing whose user passes leaves no line."""
+    reviving = any(pokemon.get("reviving") for pokemon in told["request"]["side"]["pokemon"])
+    return reviving and set(told["choice"].split(", ")) == {"pass"}
 
 
 def load_ids(tables: str) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ class Beliefs:
         """Who moved first this turn (place, row, move), and how things stood then."""
         self._compared: set[tuple[object, ...]] = set()
         """Comparisons of speed that have been made: made again they say nothing new."""
+        self._found: dict[int, tuple[object, Posterior]] = {}
+        """By row: what was known at the last question, and the answer."""
 
     def read(self, lines: Iterable[list[str]]) -> None:
         """Reads lines that are split at `|`."""
@@ -35,8 +37,14 @@ class Beliefs:
         known = self.watcher.known(row)
         if not known.species:
             return None
+        state = (known, self.watcher.noted(row))
+        before = self._found.get(row)
+        if before is not None and before[0] == state:
+            return before[1]
         candidates = self.pool.candidates(known.species, known.level, forme_shown=known.seen)
-        return infer(candidates, self.watcher.facts(row), known)
+        found = infer(candidates, self.watcher.facts(row), known)
+        self._found[row] = (state, found)
+        return found
 
     # What the watcher tells of moves.
 

@@ -113,6 +113,10 @@ class Watcher:
             facts.append(Weighed(notes.weighed))
         return facts
 
+    def noted(self, row: int) -> object:
+        """What `facts` are made of beside `known`: equal as long as they are the same."""
+        return self._notes[row].content()
+
     def weigh(self, row: int, likelihoods: Mapping[PokemonSet, float]) -> None:
         """Notes how likely each set made something that was seen of a Pokémon."""
         weighed = self._notes[row].weighed

@@ -35,6 +35,16 @@ class Notes:
     """Logarithms of likelihoods that damage and move order gave."""
     repeats: int = 0
 
+    def content(self) -> tuple[object, ...]:
+        """Equal as long as nothing more was noted."""
+        return (
+            tuple(self.items.items()),
+            tuple(self.abilities),
+            tuple(self.facts),
+            tuple(self.weighed.values()),
+            self.repeats,
+        )
+
     def copy(self) -> "Notes":
         """The same, to be noted in apart."""
         return Notes(dict(self.items), set(self.abilities), dict(self.facts), dict(self.weighed), self.repeats)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sparring.core import Decisions, GameSpec, InputError, Results, RunError
 from sparring.core.text import printable
 from sparring.games.pokemon.arena import SEATS, pokemon_spec
+from sparring.games.pokemon.belief.seat import Believing
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live.battle import LiveBattle
@@ -73,7 +74,8 @@ class LiveArena:
         self._rng = np.random.default_rng(seed)
         needs_team = not format.random_teams or settings.team_set
         self._teams = team_source(format, settings.team_set) if needs_team else None
-        self._rows = ObservationRows(matches)
+        self._rows = ObservationRows(matches, belief=settings.belief)
+        believing = Believing(format) if settings.belief else None
         self._estimate = DamageEstimate(format) if settings.observation == "full" else None
         self._damage = {name: field.zeros(matches) for name, field in DAMAGE_FIELDS.items()}
         self._legal = np.zeros((matches, self._spec.actions), np.bool_)
@@ -103,6 +105,7 @@ class LiveArena:
                 team=self._team,
                 news=self._news.set,
                 say=self._say,
+                believing=believing,
                 limits=limits,
                 reconnect_seconds=reconnect_seconds,
             )

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sparring.core.text import printable
 from sparring.games.pokemon.actions import ActionSpace
+from sparring.games.pokemon.belief.seat import Believing
 from sparring.games.pokemon.formats import Format, to_id
 from sparring.games.pokemon.live.limits import Limits
 from sparring.games.pokemon.requests import read_request
@@ -65,9 +66,10 @@ class LiveBattle:
         format: Format,
         actions: ActionSpace,
         open_sheets: bool,
+        believing: Believing | None = None,
         limits: Limits | None = None,
     ) -> None:
-        """`me` is our user id; `open_sheets` what we answer if asked to show team sheets."""
+        """`me` is our user id; `open_sheets` what we answer if asked to show team sheets; `believing` adds `belief`."""
         self.room = room
         self.state = State.WAITING
         self.outbox: list[str] = []
@@ -105,6 +107,7 @@ class LiveBattle:
         self._format = format
         self._actions = actions
         self._open_sheets = open_sheets
+        self._believing = believing
         self._limits = limits or Limits()
         self._legal = np.zeros(actions.actions, np.bool_)
         self._asked = 0
@@ -305,7 +308,9 @@ class LiveBattle:
         """A request whose lines have all been read: now the player must choose."""
         self.state = State.WAITING
         if self.tracker is None:
-            self.tracker = Tracker(self._format.tables, request["side"]["id"], showdown=self._format.showdown)
+            side = request["side"]["id"]
+            belief = None if self._believing is None else self._believing.seat(int(side == "p2"))
+            self.tracker = Tracker(self._format.tables, side, showdown=self._format.showdown, belief=belief)
         self.tracker.lines(self.log[self._read :])
         self._read = len(self.log)
         self.number = request.get("rqid", 0)

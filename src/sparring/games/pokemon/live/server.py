@@ -9,6 +9,7 @@ import msgspec
 
 from sparring.core import InputError, RunError
 from sparring.games.pokemon.actions import action_space
+from sparring.games.pokemon.belief.seat import Believing
 from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.live.battle import LiveBattle, rating_told
 from sparring.games.pokemon.live.connection import Account, Connection, throttles
@@ -49,10 +50,11 @@ class LiveServer:
         team: Callable[[], str],
         news: Callable[[], None],
         say: Callable[[str], None],
+        believing: Believing | None,
         limits: Limits,
         reconnect_seconds: float,
     ) -> None:
-        """`team()` gives the packed team of the next battle, or `null`."""
+        """`team()` gives the packed team of the next battle, or `null`; `believing` adds `belief` to rows."""
         self.battles: dict[str, LiveBattle] = {}
         """By room."""
         self.begun: list[LiveBattle] = []
@@ -67,6 +69,7 @@ class LiveServer:
         """Why this server will never do what we want."""
         self.task: asyncio.Task[None] | None = None
         self._wish, self._account = wish, account
+        self._believing = believing
         self._actions = action_space(wish.format)
         self._rated = 0
         self._failures = 0
@@ -252,6 +255,7 @@ class LiveServer:
             format=self._wish.format,
             actions=self._actions,
             open_sheets=self._wish.open_sheets,
+            believing=self._believing,
             limits=self._limits,
         )
         if self._wish.timer:

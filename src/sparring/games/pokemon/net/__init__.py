@@ -26,6 +26,8 @@ def pokemon_policy(spec: GameSpec, network: PokemonNetwork) -> ActorCritic:
     format = find_format(str(spec.settings["format"]), str(spec.settings["showdown"]))
     shape = network.shape
     dex = load_dex(format.tables, format.showdown)
-    encoder = PokemonEncoder(dex, shape, active=format.active, full="damage" in spec.observation)
+    encoder = PokemonEncoder(
+        dex, shape, active=format.active, full="damage" in spec.observation, belief="belief" in spec.observation
+    )
     core = memory_core(network.memory, shape.width, window=network.reach, heads=shape.heads)
     return ActorCritic(encoder, core, PokemonHead(action_space(format), shape.width))

@@ -6,7 +6,8 @@ who would come in, and a move from the token of the move: weights are shared ove
 
 What the dex says of a move (type, power, accuracy, ...) and the type chart are fixed tables here, not learnt; `matchup`
 works out from them how strong each active move is against each foe in front of it. Where the observation is `full`,
-its expected damage joins the tokens of moves and Pokémon.
+its expected damage joins the tokens of moves and Pokémon; where it has beliefs, a Pokémon's token also holds what it
+probably has: the mean of the embeddings of its likeliest moves, items, abilities and tera types.
 
 A row names dozens of moves, but the dex has few: what a move's id alone decides is computed once a forward for the
 whole dex and looked up (`LookedUp`).
@@ -21,10 +22,15 @@ from torch.nn import functional
 
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.columns import (
+    BELIEVED_ABILITIES,
+    BELIEVED_ITEMS,
+    BELIEVED_MOVES,
+    BELIEVED_TERAS,
     MOVES,
     POKEMON,
     TEAM,
     ActiveColumn,
+    BeliefColumn,
     FieldColumn,
     MoveColumn,
     PokemonColumn,
@@ -60,7 +66,9 @@ class LookedUp(nn.Linear):
 class PokemonEncoder(nn.Module):
     """Observation to features `[k, width]` and the tokens `[k, tokens, width]` that the head scores."""
 
-    def __init__(self, dex: Dex, shape: Size, *, active: int, full: bool, rules: Tensor | None = None) -> None:
+    def __init__(
+        self, dex: Dex, shape: Size, *, active: int, full: bool, belief: bool = False, rules: Tensor | None = None
+    ) -> None:
         """`active` Pokémon a side have places of their own. With `rules`, numbers that tell formats apart, the encoder
         is one for all formats; it then also wants `pokemon` and `active` of the decision before.
         """
@@ -69,6 +77,7 @@ class PokemonEncoder(nn.Module):
         self.tokens = Tokens(active)
         self.tables = DexTables(dex)
         self.full = full
+        self.belief = belief
         self.species = NamedEmbedding("species", len(dex.species), _NAME_WIDTH)
         self.ability = NamedEmbedding("abilities", len(dex.abilities), _SMALL_WIDTH)
         self.item = NamedEmbedding("items", len(dex.items), _SMALL_WIDTH)
@@ -82,6 +91,7 @@ class PokemonEncoder(nn.Module):
         self.strength = nn.Linear(against + (_HITS * active if full else 0), _MOVE_WIDTH)
         pokemon_in = _NAME_WIDTH + 5 * _SMALL_WIDTH + len(PokemonColumn) + _MOVE_WIDTH + 2 * against
         pokemon_in += _DUEL * active if full else 0
+        pokemon_in += _MOVE_WIDTH + 3 * _SMALL_WIDTH + len(BeliefColumn) if belief else 0
         self.pokemon = mlp([pokemon_in, width, width])
         self.seat = nn.Parameter(torch.randn(2, width) * 0.1)
         place_in = _NAME_WIDTH + 3 * _SMALL_WIDTH + 2 * _NAME_WIDTH + len(ActiveColumn) + _MOVE_WIDTH
@@ -127,7 +137,8 @@ class PokemonEncoder(nn.Module):
             place_moves.reshape(-1, active, MOVES), place_types.reshape(-1, active, 2), facing_types
         ).reshape(len(ids), 2 * active, MOVES, -1)
 
-        pokemon = self._pokemon(observation, ids, moves[:, :POKEMON], matchups)
+        believed = (self._believed(observation),) if self.belief else ()
+        pokemon = self._pokemon(observation, ids, moves[:, :POKEMON], (matchups, *believed))
         place, own_moves = self._places(observation, place_ids, moves[:, POKEMON:], by_place, pokemon)
         field = self.field(torch.cat((observation["field"], observation["side"].flatten(1)), dim=1))
         if self.rules is not None:
@@ -166,8 +177,22 @@ class PokemonEncoder(nn.Module):
         defend = self.tables.matchup(facing_moves, facing_types, types).amax(dim=2).transpose(1, 2)
         return torch.cat((attack.flatten(2), defend.flatten(2)), dim=-1)
 
-    def _pokemon(self, observation: Mapping[str, Tensor], ids: Tensor, moves: Tensor, matchups: Tensor) -> Tensor:
-        """One token a Pokémon, `[k, 12, width]`."""
+    def _believed(self, observation: Mapping[str, Tensor]) -> Tensor:
+        """`[k, 12, n]` of the `belief` group: each guess counts as much as it is likely."""
+        counts = [BELIEVED_MOVES, BELIEVED_ITEMS, BELIEVED_ABILITIES, BELIEVED_TERAS]
+        ids = torch.split(observation["belief_ids"].long(), counts, dim=2)
+        shares = torch.split(observation["belief_shares"].unsqueeze(-1), counts, dim=2)
+        encoded = (
+            self._moves(ids[0], shares[0].new_zeros(*ids[0].shape, len(MoveColumn))).relu(),
+            *(table(numbers) for table, numbers in zip((self.item, self.ability, self.kinds), ids[1:], strict=True)),
+        )
+        means = [(share * one).sum(dim=2) for share, one in zip(shares, encoded, strict=True)]
+        return torch.cat((*means, observation["belief"]), dim=-1)
+
+    def _pokemon(
+        self, observation: Mapping[str, Tensor], ids: Tensor, moves: Tensor, more: tuple[Tensor, ...]
+    ) -> Tensor:
+        """One token a Pokémon, `[k, 12, width]`; `more` is what else goes into it."""
         parts = (
             self.species(ids[:, :, c.POKEMON_ID_SPECIES]),
             self.ability(ids[:, :, c.POKEMON_ID_ABILITY]),
@@ -177,7 +202,7 @@ class PokemonEncoder(nn.Module):
             self.status(ids[:, :, c.POKEMON_ID_STATUS]),
             observation["pokemon"],
             moves.relu().sum(dim=2),
-            matchups,
+            *more,
             *((self._duels(observation),) if self.full else ()),
         )
         tokens: Tensor = self.pokemon(torch.cat(parts, dim=-1))

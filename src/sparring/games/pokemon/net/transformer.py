@@ -32,7 +32,14 @@ class BattleTransformer(ActorCritic):
         format, shape, over = _format(spec), network.shape, network.over_decisions
         dex = load_dex(format.tables, format.showdown)
         super().__init__(
-            PokemonEncoder(dex, shape, active=2, full="damage" in spec.observation, rules=_rules(format)),
+            PokemonEncoder(
+                dex,
+                shape,
+                active=2,
+                full="damage" in spec.observation,
+                belief="belief" in spec.observation,
+                rules=_rules(format),
+            ),
             CausalMemory(shape.width, inner=over.width, window=network.reach, layers=over.layers, heads=over.heads),
             PokemonHead(action_space(format), shape.width, bins=BINS),
             support=value_support(-1.0, 1.0),

@@ -86,6 +86,25 @@ function exportDex(dex) {
   };
 }
 
+/** The names of the rules that battles of a format tell as they begin, as their lines name them. */
+function toldRules(format, rules) {
+  const dex = Dex.forFormat(format);
+  const told = new Set();
+  const battle = {
+    format, dex, ruleTable: rules, gen: dex.gen, sides: [], getAllPokemon: () => [],
+    add: (kind, text) => kind === 'rule' && told.add(text.split(':')[0]),
+  };
+  const begun = [...rules.keys()].filter(rule => !'+*-!'.includes(rule.charAt(0))).map(rule => dex.formats.get(rule));
+  for (const rule of [format, ...begun]) {
+    try {
+      rule.onBegin?.call(battle);
+    } catch {
+      // It wants a real battle, and has told its name before.
+    }
+  }
+  return [...told].sort();
+}
+
 /** Every format of two seats that a Battle can be made for. */
 function exportFormats() {
   const formats = {};
@@ -111,6 +130,7 @@ function exportFormats() {
       maxTeamSize: rules.maxTeamSize,
       adjustLevel: rules.adjustLevel ?? rules.adjustLevelDown ?? 0,
       section: format.section,
+      rules: toldRules(format, rules),
     };
   }
   return formats;

@@ -3,12 +3,12 @@
 
 /**
  * Adds the log from `start` on to the lines of each side, as Showdown's server would send them: of |split| pairs the
- * side's own. Spacers and time stamps, which say nothing of the battle, are left out.
+ * side's own. Time stamps, which say nothing of the battle, are left out, and so are spacers unless they are wanted.
  */
-function splitLines(log, start, [first, second]) {
+function splitLines(log, start, [first, second], spacers) {
   for (let i = start; i < log.length; i++) {
     const line = log[i];
-    if (line === '|' || line.startsWith('|t:|')) continue;
+    if ((line === '|' && !spacers) || line.startsWith('|t:|')) continue;
     if (line.startsWith('|split|')) {
       const [secret, shared] = [log[i + 1], log[i + 2]];
       const [ours, theirs] = line.charCodeAt(8) === 49 ? [secret, shared] : [shared, secret];

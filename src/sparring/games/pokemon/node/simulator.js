@@ -2,10 +2,11 @@
 //
 // Commands come on standard input, one a line, fields separated by \x1f:
 //   s  id format seed name0 team0 name1 team1 flags   start a battle (teams packed; flags: l = send the log at the
-//                                                     end, t = and each side's last lines, o = open team sheets)
+//                                                     end, t = and each side's last lines, o = open team sheets,
+//                                                     m = tell spacers too)
 //   c  id side choice                                 a side's choice, as in Showdown's /choose
 //   t  id                                             tell the sides' last lines when the battle ends, as flag t does
-//   d  id                                             drop a battle
+//   l  id                                             send the log when the battle ends, as flag l does
 //   p                                                 answered by a record p once all before it is done
 // Records go to standard output, fields separated by \x1f, each ended by \x1e:
 //   r  id side request lines    the side must choose: what its request changes (JSON) and the lines it has not had yet
@@ -33,6 +34,7 @@ class Match {
     this.id = id;
     this.keepsLog = flags.includes('l');
     this.tellsEnd = flags.includes('t');
+    this.tellsSpacers = flags.includes('m');
     this.lines = [[], []];
     this.asked = [new Asked(), new Asked()];
     this.position = 0;
@@ -81,7 +83,7 @@ class Match {
   report() {
     const { battle } = this;
     const { log } = battle;
-    splitLines(log, this.position, this.lines);
+    splitLines(log, this.position, this.lines, this.tellsSpacers);
     this.position = log.length;
     if (battle.ended) {
       const winner = battle.winner ? Number(battle.winner === battle.sides[1].name) : -1;
@@ -137,8 +139,8 @@ function command(line) {
       if (battles.has(id)) battles.set(id, started);
     } else if (kind === 't') {
       if (match) match.tellsEnd = true;
-    } else if (kind === 'd') {
-      if (match) match.drop();
+    } else if (kind === 'l') {
+      if (match) match.keepsLog = true;
     } else if (kind === 'p') {
       output += 'p\x1e';
     }
@@ -157,6 +159,8 @@ function flush() {
 
 function main() {
   console.log = console.error;
+  // a scheduler signals the whole tree of processes; it is the parent that answers, and closes standard input
+  for (const name of ['SIGUSR1', 'SIGUSR2']) process.on(name, () => {});
   if (notice) {
     output += `n\x1f${notice}\x1e`;
     flush();

@@ -36,6 +36,8 @@ class Member:
     """It has been on the field."""
     given: set[str] = field(default_factory=set)
     """Items that came to it in the battle."""
+    revived: bool = False
+    """It was revived, and has not come in since."""
 
 
 @dataclass(slots=True, eq=False)
@@ -76,6 +78,8 @@ class Stint:
     """What it was told this turn."""
     out: bool = False
     """It fainted."""
+    ejected: bool = False
+    """An item or its ability takes it out before it acts."""
     made_to_move: bool = False
     """The next move of it is another's doing (Instruct) or its ability's (Dancer)."""
 

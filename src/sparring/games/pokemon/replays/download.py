@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import Path
+from threading import Event
 from time import monotonic, sleep
 from typing import Any, Protocol
 
@@ -63,11 +64,15 @@ def download(
 ) -> DownloadReport:
     """Adds the replays of `source` to folder `output` until there are no more, `most` are there, or it is `stopped`."""
 
+    over = Event()  # for whoever still waits on behalf of the source
+
     def pause(seconds: float) -> None:
         end = monotonic() + seconds
-        while (left := end - monotonic()) > 0 or stopped():
-            if stopped():
+        while True:
+            if stopped() or over.is_set():
                 raise Stopped
+            if (left := end - monotonic()) <= 0:
+                return
             sleep(min(_STEP, left))
 
     report = DownloadReport()
@@ -94,6 +99,8 @@ def download(
             with suppress(InputError):  # the user is told what ended the run
                 folder.note(asked, source.position)
             raise
+        finally:
+            over.set()
         folder.note(asked, source.position)
     return report
 

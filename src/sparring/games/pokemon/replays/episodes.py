@@ -17,16 +17,18 @@ from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.replays.formats import replay_format
 from sparring.games.pokemon.replays.parse import ParsedBattle, SideOfBattle, parse_battle
 from sparring.games.pokemon.replays.reasons import Reason
+from sparring.games.pokemon.replays.rules import custom_rules
 
 if TYPE_CHECKING:
+    from sparring.games.pokemon.belief.seat import Believing
     from sparring.games.pokemon.replays.own_team import Completion, OwnTeam
 
 
 def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[str, str]) -> Reading:
     """See `sparring.core.replays.Replayed`.
 
-    `options` may hold `format`, which overrules what logs say, `own_team` (see `own_team.OwnTeam`), and `corpus`, the
-    paths of battles to count usage from, a line each.
+    `options` may hold `format`, which overrules what logs say, `own_team` (see `own_team.OwnTeam`), `corpus`, the
+    paths of battles to count usage from, a line each, and `belief`, if rows shall have that group.
     """
     reading = Reading()
     parsed: dict[Format, list[tuple[Replay, ParsedBattle]]] = {}
@@ -35,8 +37,8 @@ def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[s
             format = replay_format(replay, options.get("format", ""))
             if filters.formats and format.id not in filters.formats:
                 raise Rejected(Reason.FILTERED_FORMAT, format.id)
-            battle = parse_battle(replay.log, format, completion_of(format, options))
-            _check_wanted(replay, battle, filters)
+            battle = parse_battle(replay.log, format, completion_of(format, options), _believing_of(format, options))
+            _check_wanted(replay, battle, format, filters)
         except Rejected as rejected:
             reading.rejected[replay.serial] = rejected
             continue
@@ -48,7 +50,8 @@ def read_replays(replays: Sequence[Replay], filters: Filters, options: Mapping[s
             continue
         reading.odd.update(battle.odd)
         parsed.setdefault(format, []).append((replay, battle))
-    reading.episodes = {format.id: _episodes(battles, format) for format, battles in parsed.items()}
+    belief = "belief" in options
+    reading.episodes = {format.id: _episodes(battles, format, belief=belief) for format, battles in parsed.items()}
     return reading
 
 
@@ -59,9 +62,24 @@ def _completion(format: Format, how: "OwnTeam", corpus: tuple[str, ...]) -> "Com
     return Completion(format, how, corpus)
 
 
-def reading_options(format: str, own_team: "OwnTeam", corpus: Sequence[Path]) -> dict[str, str]:
+@cache
+def _believing(format: Format) -> "Believing":
+    from sparring.games.pokemon.belief.seat import Believing
+
+    return Believing(format)
+
+
+def _believing_of(format: Format, options: Mapping[str, str]) -> "Believing | None":
+    return _believing(format) if "belief" in options else None
+
+
+def reading_options(
+    format: str, own_team: "OwnTeam", corpus: Sequence[Path], *, belief: bool = False
+) -> dict[str, str]:
     """Options of `read_replays`; `format` is "" to take what logs say."""
     options = {"format": format} if format else {}
+    if belief:
+        options["belief"] = "yes"
     if own_team != "seen":
         options |= {"own_team": own_team, "corpus": "\n".join(map(str, corpus))}
     return options
@@ -75,7 +93,7 @@ def completion_of(format: Format, options: Mapping[str, str]) -> "Completion | N
     return _completion(format, "infer" if how == "infer" else "usage", tuple(options.get("corpus", "").splitlines()))
 
 
-def _check_wanted(replay: Replay, battle: ParsedBattle, filters: Filters) -> None:
+def _check_wanted(replay: Replay, battle: ParsedBattle, format: Format, filters: Filters) -> None:
     rating = _rating(replay, battle)
     if filters.min_rating and not rating >= filters.min_rating:
         raise Rejected(Reason.FILTERED_RATING, f"{replay.id}: {'none' if isnan(rating) else round(rating)}")
@@ -85,6 +103,8 @@ def _check_wanted(replay: Replay, battle: ParsedBattle, filters: Filters) -> Non
         raise Rejected(Reason.FILTERED_TURNS, f"{replay.id}: {battle.timeline.turns} turns")
     if battle.timeline.forfeited and not filters.forfeits:
         raise Rejected(Reason.FILTERED_FORFEIT, replay.id)
+    if not filters.custom_rules and (rules := custom_rules(replay.log, format)):
+        raise Rejected(Reason.FILTERED_RULES, f"{replay.id}: {rules}")
 
 
 def _rating(replay: Replay, battle: ParsedBattle) -> float:
@@ -93,9 +113,9 @@ def _rating(replay: Replay, battle: ParsedBattle) -> float:
     return min(known) if known else replay.rating
 
 
-def _episodes(battles: Sequence[tuple[Replay, ParsedBattle]], format: Format) -> Episodes:
+def _episodes(battles: Sequence[tuple[Replay, ParsedBattle]], format: Format, *, belief: bool) -> Episodes:
     """The episodes of both players of each battle, in order."""
-    spec = format_spec(format, observation="raw", showdown=format.showdown)
+    spec = format_spec(format, observation="raw", belief=belief, showdown=format.showdown)
     sides = [side for _, battle in battles for side in battle.sides]
     lengths = np.array([len(side.turn) for side in sides], np.int32)
     legal = np.concatenate([side.legal for side in sides])

@@ -288,6 +288,9 @@ def _write_aims(
             columns[:, flags[gimmick]] = now & powered.any(axis=1)
             with_it = aims * (powered | (asked.hidden[:, place] & _item_is_unknown(rows, place))[:, None])
         open_to_it = max_allowed if gimmick == "dynamax" else allowed
+        if gimmick == "zmove":  # what Encore and the like forbid may still be made a Z-move of
+            left = (rows["active_moves"][:, place, :, c.MOVE_PP] > 0) | (move == 0)
+            open_to_it = left & acts
         told["aims"][:, 1 + GIMMICKS.index(gimmick)] = with_it * open_to_it * now[:, None]
         told["mega"] |= now * (gimmick == "mega")
         if gimmick != "zmove":

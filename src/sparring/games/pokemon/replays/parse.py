@@ -16,7 +16,7 @@ from sparring.games.pokemon.actions.offer import CALLED, FORCED, PREVIEW, STRUGG
 from sparring.games.pokemon.actions.powered import crystal_of
 from sparring.games.pokemon.columns import SLOTS, TEAM
 from sparring.games.pokemon.formats import Format
-from sparring.games.pokemon.observation import ObservationRows
+from sparring.games.pokemon.observation import BELIEF_FIELDS, ObservationRows
 from sparring.games.pokemon.replays.deeds import Decision, Deed, Did, Kind, Member, Timeline
 from sparring.games.pokemon.replays.known import fill_own_team, mark_absent
 from sparring.games.pokemon.replays.offers import Asked, write_offers
@@ -26,6 +26,7 @@ from sparring.games.pokemon.tracker import Tracker
 from sparring.games.pokemon.tracking.tables import load_tables
 
 if TYPE_CHECKING:
+    from sparring.games.pokemon.belief.seat import BeliefRows, Believing
     from sparring.games.pokemon.replays.own_team import Completion
 
 _OFFERED = {Kind.PREVIEW: PREVIEW, Kind.TURN: TURN, Kind.REPLACE: FORCED}
@@ -56,10 +57,15 @@ class ParsedBattle:
     """Lines that nobody here knows, and decisions that no action fits."""
 
 
-def parse_battle(log: str, format: Format, completion: "Completion | None" = None) -> ParsedBattle:
-    """Both sides of a battle; raises `Rejected`. With `completion`, what it never shows of own teams is filled in."""
+def parse_battle(
+    log: str, format: Format, completion: "Completion | None" = None, believing: "Believing | None" = None
+) -> ParsedBattle:
+    """Both sides of a battle; raises `Rejected`.
+
+    With `completion`, what it never shows of own teams is filled in; with `believing`, rows have the `belief` group.
+    """
     tables = load_tables(format.tables, format.showdown)
-    lines = [line.split("|") for line in log.split("\n")]
+    lines = _protocol_lines(log)
     timeline = read_timeline(lines, tables)
     if timeline.generation != format.generation:
         raise Rejected(Reason.GENERATION, f"a log of generation {timeline.generation} under {format.id}")
@@ -74,7 +80,34 @@ def parse_battle(log: str, format: Format, completion: "Completion | None" = Non
             (replace(side, filled=completion.fill(side.observation, tracker, beliefs, side=number, log=log)), tracker)
             for number, (side, tracker) in enumerate(sides)
         ]
+    if believing is not None:
+        _add_beliefs(believing.rows(), lines, timeline, sides)
     return ParsedBattle(timeline, [side for side, _ in sides], odd)
+
+
+def _protocol_lines(log: str) -> list[list[str]]:
+    """The lines, split at `|`; empty for what is plain text. Some programs write the empty lines without their bar."""
+    spaced = "\n|\n" in log
+    return [
+        line.split("|") if line.startswith("|") else ["", ""] if not line and not spaced else []
+        for line in log.rstrip("\n").split("\n")
+    ]
+
+
+def _add_beliefs(
+    beliefs: "BeliefRows", lines: list[list[str]], timeline: Timeline, sides: Sequence[tuple[SideOfBattle, Tracker]]
+) -> None:
+    """Adds to both sides' rows what could be told of both teams when they were chosen at: read once for both."""
+    for side, _ in sides:
+        side.observation.update({name: field.zeros(len(side.turn)) for name, field in BELIEF_FIELDS.items()})
+    row_of = [dict(zip(side.turn.tolist(), range(len(side.turn)), strict=True)) for side, _ in sides]
+    read = 0
+    for number, decision in enumerate(timeline.decisions):
+        beliefs.read(lines[read : decision.line])
+        read = max(read, decision.line)
+        for at, (side, tracker) in enumerate(sides):
+            if number in row_of[at]:
+                beliefs.write(side.observation, row_of[at][number], tracker.names, at)
 
 
 def _read_side(

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from sparring.core.replays import FAILED
+
 
 class Reason(StrEnum):
     """Codes of `Rejected.reason`."""
@@ -17,10 +19,11 @@ class Reason(StrEnum):
     FORMAT = "unknown format"
     TEAM_SIZE = "team size"
     NO_DECISIONS = "no decisions"
-    READER_FAILED = "reader failed"
+    READER_FAILED = FAILED
     """A fault of ours: the detail is what to report."""
     FILTERED_FORMAT = "filtered: format"
     FILTERED_RATING = "filtered: rating"
     FILTERED_DATE = "filtered: date"
     FILTERED_TURNS = "filtered: turns"
     FILTERED_FORFEIT = "filtered: forfeit"
+    FILTERED_RULES = "filtered: custom rules"

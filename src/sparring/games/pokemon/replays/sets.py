@@ -6,10 +6,13 @@ and cameronangliss/vgc-battle-logs.
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from queue import Empty, Full, Queue
+from threading import Event
+from typing import IO, Any, NamedTuple, cast
 
 from sparring.core import InputError, RunError
 from sparring.core.extras import optional
@@ -23,6 +26,21 @@ _BLOCK = 8 << 20
 """Bytes that are fetched at a time."""
 _ALL = -1
 """The position behind a file that has been read whole."""
+_READ_AHEAD = 16
+"""Replays that each worker may have found and nobody has taken yet."""
+_STEP = 0.1
+
+
+class _Found(NamedTuple):
+    """What a worker found in a file."""
+
+    key: str
+    one: Replay | Rejected | None
+    """None behind the last."""
+    position: int
+    """Behind it."""
+    read: int
+    """Bytes of the file that have been read."""
 
 
 class DataSet:
@@ -31,17 +49,20 @@ class DataSet:
     `position` says of each file, by path and size, how far it has been read.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, workers: int = 1) -> None:
+        """`workers`: files that are read at the same time."""
         self.name = name
         self.share = 0.0
         self.position: dict[str, Any] = {}
+        self._workers = workers
         folder = Path(name)
         if not folder.is_dir() and not _NAME.fullmatch(name):
             raise InputError(f"{name}: no source of replays; allowed: showdown, owner/name of a data set, or a folder")
         self._files: _Folder | _Hub = _Folder(folder) if folder.is_dir() else _Hub(name)
 
     def find(self, wanted: Wanted) -> Iterator[Replay | Rejected | None]:
-        """The replays, file by file; a file that is named after a format which is not wanted is not read."""
+        """The replays, file by file, with several workers as they come; a file that is named after a format which is
+        not wanted is not read."""
         formats = wanted.filters.formats
         sizes = {
             path: size
@@ -50,19 +71,63 @@ class DataSet:
         }
         if not sizes:
             raise InputError(f"{self.name}: no replays here{' of ' + ', '.join(formats) if formats else ''}")
-        total, done = max(1, sum(sizes.values())), 0
-        for path, size in sizes.items():
-            key = f"{path} {size}"
-            start = self.position.get(key, 0)
-            if start != _ALL:
-                with self._files.open(path) as file:
-                    for one, position in read_replays(path, file, start=start):
-                        self.share = (done + min(size, file.tell())) / total
-                        yield one
-                        self.position[key] = position
-                self.position[key] = _ALL
-            done += size
-            self.share = done / total
+        read = {_key(path, size): 0 for path, size in sizes.items()}
+        left = {path: size for path, size in sizes.items() if self.position.get(_key(path, size)) != _ALL}
+        read.update({_key(path, size): size for path, size in sizes.items() if path not in left})
+        for found in self._read_all(left, wanted):
+            read[found.key] = found.read
+            self.share = sum(read.values()) / max(1, sum(sizes.values()))
+            if found.one is not None:
+                yield found.one
+            self.position[found.key] = found.position
+
+    def _read_all(self, sizes: Mapping[str, int], wanted: Wanted) -> Iterator[_Found]:
+        """What workers find in files, as it comes."""
+        queue: Queue[_Found] = Queue(self._workers * _READ_AHEAD)
+        left = Event()
+        with ThreadPoolExecutor(self._workers) as pool:
+            work: list[Future[None]] = [
+                pool.submit(self._read, path, size, queue, left) for path, size in sizes.items()
+            ]
+            try:
+                while True:
+                    ended = all(one.done() for one in work)
+                    try:
+                        yield queue.get(timeout=0 if ended else _STEP)
+                        continue
+                    except Empty:
+                        wanted.pause(0.0)
+                    failed = next((one for one in work if one.done() and one.exception() is not None), None)
+                    if failed is not None:
+                        failed.result()
+                    if ended:
+                        return
+            finally:
+                left.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def _read(self, path: str, size: int, queue: Queue[_Found], left: Event) -> None:
+        """One file; in a worker. `left`: nobody waits for it any more."""
+        key = _key(path, size)
+        with self._files.open(path) as file:
+            for one, position in read_replays(path, file, start=self.position.get(key, 0)):
+                _put(queue, _Found(key, one, position, min(size, file.tell())), left)
+                if left.is_set():
+                    return
+        _put(queue, _Found(key, None, _ALL, size), left)
+
+
+def _key(path: str, size: int) -> str:
+    return f"{path} {size}"
+
+
+def _put(queue: Queue[_Found], found: _Found, left: Event) -> None:
+    """Waits for room, as long as somebody wants it."""
+    while not left.is_set():
+        try:
+            return queue.put(found, timeout=_STEP)
+        except Full:
+            continue
 
 
 class _Folder:

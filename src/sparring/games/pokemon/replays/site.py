@@ -1,17 +1,21 @@
 """Showdown's replay site: what its search lists, newest first, and the replays themselves; politely.
 
 `search.json?format=gen9ou&before=<uploadtime>` answers with at most 51 rows; 51 mean that there are more. Then each
-replay is at `<id>.json`. One request a second unless told otherwise, and as late as the site asks when it asks.
+replay is at `<id>.json`. One request a second unless told otherwise, and as late as the site asks when it asks: that
+holds for all workers together, of which several only keep a slow site from holding up the next request.
 """
 
 import re
 import urllib.error
 import urllib.request
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from importlib.metadata import version
+from threading import Lock
 from time import monotonic, sleep, time
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -40,7 +44,8 @@ class ReplaySite:
     `position` has for each format the spans of upload times, `[newest, oldest]`, whose replays have been dealt with.
     """
 
-    def __init__(self, formats: Sequence[str], *, url: str = SHOWDOWN, delay: float = 1.0) -> None:
+    def __init__(self, formats: Sequence[str], *, url: str = SHOWDOWN, delay: float = 1.0, workers: int = 1) -> None:
+        """`delay`: seconds between two requests. `workers`: requests that may be under way at the same time."""
         if not formats:
             raise InputError("Showdown's search needs a format: --format gen9ou")
         if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
@@ -50,6 +55,9 @@ class ReplaySite:
         self.position: dict[str, Any] = {}
         self._formats = formats
         self._delay = delay
+        self._workers = workers
+        self._turn = Lock()
+        """Held by the one who makes, or waits to make, the next request."""
         self._next_request = monotonic()
         self._pause: Callable[[float], None] = sleep
         self._failed = False
@@ -57,23 +65,41 @@ class ReplaySite:
     def find(self, wanted: Wanted) -> Iterator[Replay | Rejected | None]:
         """The replays, newest first, format by format."""
         filters, self._pause = wanted.filters, wanted.pause
-        for number, format in enumerate(self._formats):
-            for row in self._rows(format, filters.since):
-                uploaded, id = row["uploadtime"], str(row.get("id"))
-                passed = (time() - uploaded) / max(1.0, time() - filters.since) if filters.since else 0.0
-                self.share = (number + min(1.0, max(0.0, passed))) / len(self._formats)
-                rating = row.get("rating")
-                if wanted.have(id):
-                    yield None
-                elif not _ID.fullmatch(id) or len(id) > 200:
-                    yield Rejected(Reason.NOT_FOUND, f"{id[:100]!r} is no replay's name")
-                elif isinstance(rating, int | float) and 0 < rating < filters.min_rating:
-                    yield Rejected(Reason.FILTERED_RATING, f"{id}: {rating:.0f}")
-                else:
-                    yield self._replay(id, format)
+        with ThreadPoolExecutor(self._workers) as pool:
+            try:
+                for number, format in enumerate(self._formats):
+                    for page in self._pages(format, filters.since):
+                        for row, one in self._fetched(page, format, wanted, pool):
+                            uploaded = row["uploadtime"]
+                            passed = (time() - uploaded) / max(1.0, time() - filters.since) if filters.since else 0.0
+                            self.share = (number + min(1.0, max(0.0, passed))) / len(self._formats)
+                            yield one
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
 
-    def _rows(self, format: str, since: int) -> Iterator[dict[str, Any]]:
-        """What the search lists and has not been dealt with."""
+    def _fetched(
+        self, page: Sequence[dict[str, Any]], format: str, wanted: Wanted, pool: ThreadPoolExecutor
+    ) -> Iterator[tuple[dict[str, Any], Replay | Rejected | None]]:
+        """The rows of a page with their replays, in order; as many are being fetched as there are workers."""
+        waiting: deque[tuple[dict[str, Any], Future[Replay | Rejected]]] = deque()
+        for row in page:
+            id, rating = str(row.get("id")), row.get("rating")
+            if wanted.have(id):
+                yield row, None
+            elif not _ID.fullmatch(id) or len(id) > 200:
+                yield row, Rejected(Reason.NOT_FOUND, f"{id[:100]!r} is no replay's name")
+            elif isinstance(rating, int | float) and 0 < rating < wanted.filters.min_rating:
+                yield row, Rejected(Reason.FILTERED_RATING, f"{id}: {rating:.0f}")
+            else:
+                waiting.append((row, pool.submit(self._replay, id, format)))
+            if len(waiting) == self._workers:
+                row, answer = waiting.popleft()
+                yield row, self._had(answer)
+        for row, answer in waiting:
+            yield row, self._had(answer)
+
+    def _pages(self, format: str, since: int) -> Iterator[list[dict[str, Any]]]:
+        """What the search lists and has not been dealt with; a page is dealt with when the next one is asked for."""
         spans: list[list[int]] = self.position.setdefault(format, [])
         before: int | None = None
         span: list[int] | None = None
@@ -81,11 +107,11 @@ class ReplaySite:
         while True:
             query = {"format": format} if before is None else {"format": format, "before": before}
             rows = self._search(query)
-            for row in rows:
-                if row["uploadtime"] < since:
-                    return
-                if str(row.get("id")) not in page:  # on the page before, uploaded in its last second
-                    yield row
+            young = [row for row in rows if row["uploadtime"] >= since]
+            # Others were on the page before, uploaded in its last second.
+            yield [row for row in young if str(row.get("id")) not in page]
+            if len(young) < len(rows):
+                return
             page = {str(row.get("id")) for row in rows}
             if span is None and rows:
                 span = [rows[0]["uploadtime"] - 1, rows[0]["uploadtime"]]  # of that second there may be more to come
@@ -115,15 +141,8 @@ class ReplaySite:
         return sorted(rows, key=lambda row: -row["uploadtime"])
 
     def _replay(self, id: str, format: str) -> Replay | Rejected:
-        """One replay. One that cannot be had is passed over, but not two in a row: then the site is at fault."""
-        try:
-            data = self._get(f"{id}.json", {})
-        except RunError as error:
-            if self._failed:
-                raise
-            self._failed = True
-            return Rejected(Reason.NOT_FOUND, str(error))
-        self._failed = False
+        """One replay."""
+        data = self._get(f"{id}.json", {})
         if data is None:
             return Rejected(Reason.NOT_FOUND, f"{id}: the search lists it, but it is not there")
         try:
@@ -133,13 +152,37 @@ class ReplaySite:
         except Rejected as rejected:
             return rejected
 
+    def _had(self, answer: "Future[Replay | Rejected]") -> Replay | Rejected:
+        """What was fetched. One that cannot be had is passed over, but not two in a row: then the site is at fault."""
+        try:
+            one = answer.result()
+        except RunError as error:
+            if self._failed:
+                raise
+            self._failed = True
+            return Rejected(Reason.NOT_FOUND, str(error))
+        self._failed = False
+        return one
+
+    def _take_turn(self) -> None:
+        """Waits until a request may be made: `delay` after the last, and not while the site wants to be left alone."""
+        with self._turn:
+            now = monotonic()
+            while (wait := self._next_request - now) > 0:
+                self._pause(wait)
+                now += wait
+            self._next_request = monotonic() + self._delay
+
+    def _leave_alone(self, seconds: float) -> None:
+        """Nobody asks for so long; whoever waits for its turn waits on."""
+        self._next_request = max(self._next_request, monotonic() + seconds)
+
     def _get(self, path: str, query: dict[str, Any]) -> Any:
         """The JSON at `path`, None if there is nothing; asks again if the site cannot answer now."""
         url = f"{self.name}/{path}{'?' if query else ''}{urlencode(query)}"
         agent = f"sparring/{version('sparring')} (replay downloader)"
         for attempt in range(TRIES):
-            self._pause(max(0.0, self._next_request - monotonic()))
-            self._next_request = monotonic() + self._delay
+            self._take_turn()
             wait = 0.0
             try:
                 request = urllib.request.Request(url, headers={"User-Agent": agent, "Accept": "application/json"})
@@ -163,7 +206,7 @@ class ReplaySite:
                 problem = f"{problem}, and asks to wait {wait:,.0f} seconds"
                 break
             if attempt < TRIES - 1:
-                self._pause(max(wait, self._delay * 2**attempt))
+                self._leave_alone(max(wait, self._delay * 2**attempt))
         raise RunError(f"{url}: {problem}; the same command goes on where this one was")
 
 

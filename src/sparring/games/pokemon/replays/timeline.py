@@ -108,7 +108,8 @@ class _Reader:
         if not self.decisions or self.turns is not self.decisions[-1] or self.turns.kind is not Kind.TURN:
             return
         deeds = [deed for side in self.turns.deeds for deed in side or () if deed is not None]
-        if all(deed.did is Did.UNKNOWN and not deed.gimmick for deed in deeds):
+        shown = any(deed.did is not Did.UNKNOWN or deed.gimmick for deed in deeds)
+        if not shown and not any(len(parts) > 1 and _happens(parts[1]) for parts in self.lines[self.turns.line :]):
             self.decisions.pop()
 
     # Before the battle.
@@ -134,6 +135,12 @@ class _Reader:
     def on_gen(self, parts: list[str]) -> None:
         self.generation = int(parts[2])
 
+    def on_clearpoke(self, parts: list[str]) -> None:
+        """A team preview begins; a log that was joined again has two of them."""
+        if not self.started:
+            for side in self.sides:
+                side.members.clear()
+
     def on_poke(self, parts: list[str]) -> None:
         members = self.sides[SIDES[parts[2]]].members
         if len(members) == TEAM:
@@ -157,6 +164,8 @@ class _Reader:
             self.replacing = None
 
     def on_turn(self, parts: list[str]) -> None:
+        if self.turn and not self.turn_marks:
+            raise Rejected(Reason.MALFORMED, f"line {self.at + 1}: no empty line marks the choices of turn {self.turn}")
         self.turn = int(parts[2])
         self.turn_marks = 0
         self.ending = False
@@ -193,15 +202,20 @@ class _Reader:
                 leads = self.turns.deeds[number]
                 assert leads is not None
                 leads[place] = Deed(Did.SWITCH, stint=stint)
-        elif leaving is not None and leaving.out and leaving.member is stint.member:
+        elif leaving is not None and leaving.out and leaving.member is stint.member and stint.member.revived:
             pass  # revived where it fell, it comes back to its place by itself
         elif parts[1] == "switch":
             deed = None if leaving is None else leaving.deed
-            if self.turn_marks == 1 and deed is not None and deed.did is Did.UNKNOWN:
+            if deed is not None and deed.did is Did.UNKNOWN and (self.turn_marks == 1 or self._still_to_act(leaving)):
                 deed.did, deed.stint = Did.SWITCH, stint
                 stint.deed = None
             else:
                 self._replace(number, place, Deed(Did.SWITCH, stint=stint))
+        stint.member.revived = False
+
+    def _still_to_act(self, stint: Stint | None) -> bool:
+        """Whether the turn's own choice is still to be carried out, though another was replaced in the middle of it."""
+        return stint is not None and not stint.out and not stint.ejected and not self.ending
 
     def _replace(self, number: int, place: int, deed: Deed) -> None:
         """A replacement that was chosen before the last mark."""
@@ -353,6 +367,8 @@ class _Reader:
                 deed.did = Did.SWITCH
         elif effect == "dancer":
             self._make_move(parts[2])
+        elif effect in ("emergencyexit", "wimpout"):
+            self._eject(parts[2])
         elif effect in _DRAWING:
             self.sides[SIDES[parts[2][:2]]].drawn = True
             if self.mover is not None:
@@ -370,6 +386,7 @@ class _Reader:
             told = [None if stint is None else stint.deed for stint in side.at]
             place = told.index(self.mover) if self.mover in told else 0
             self._replace(number, place, Deed(Did.SWITCH, member=member))
+            member.revived = True
 
     def on_item(self, parts: list[str]) -> None:
         """`|-item|p1a: Rex|Choice Scarf|[from] move: Trick`: what came just now binds only from the next move on."""
@@ -379,8 +396,20 @@ class _Reader:
             if stint is not None:
                 stint.member.given.add(parts[3])
 
+    def on_enditem(self, parts: list[str]) -> None:
+        if parts[3] in ("Eject Button", "Eject Pack"):
+            self._eject(parts[2])
+
+    def _eject(self, ident: str) -> None:
+        side, place = self._where(ident)
+        stint = side.at[place]
+        if stint is not None:
+            stint.ejected = True
+
     def on_win(self, parts: list[str]) -> None:
         names = [side.name for side in self.sides]
+        if names[0] == names[1]:
+            raise Rejected(Reason.UNFINISHED, f"both players are called {names[0]!r}: nobody can tell who won")
         if parts[2] in names:
             self.winner = names.index(parts[2])
             return
@@ -398,7 +427,7 @@ class _Reader:
 
     def on_raw(self, parts: list[str]) -> None:
         """`|raw|Ann's rating: 1767 &rarr; <strong>1784</strong>`: what a player was rated, if nothing else says."""
-        found = _RATING.match(parts[2])
+        found = _RATING.match(parts[2]) if len(parts) > 2 else None
         if found is None:
             return
         for side in self.sides:
@@ -407,6 +436,11 @@ class _Reader:
 
     def _where(self, ident: str) -> tuple[_Side, int]:
         return self.sides[SIDES[ident[:2]]], "ab".index(ident[2])
+
+
+def _happens(kind: str) -> bool:
+    """Whether lines of a kind tell of the battle: choices were made, even if what hurts itself never gets to act."""
+    return kind == "faint" or (kind.startswith("-") and kind not in ("-message", "-hint"))
 
 
 def _player_id(name: str) -> str:
@@ -434,6 +468,7 @@ _HANDLERS: dict[str, Callable[[_Reader, list[str]], None]] = {
     "teamsize": _Reader.on_teamsize,
     "gametype": _Reader.on_gametype,
     "gen": _Reader.on_gen,
+    "clearpoke": _Reader.on_clearpoke,
     "poke": _Reader.on_poke,
     "teampreview": _Reader.on_teampreview,
     "start": _Reader.on_start,
@@ -453,6 +488,7 @@ _HANDLERS: dict[str, Callable[[_Reader, list[str]], None]] = {
     "-transform": _Reader.on_transform,
     "-heal": _Reader.on_heal,
     "-item": _Reader.on_item,
+    "-enditem": _Reader.on_enditem,
     "win": _Reader.on_win,
     "tie": _Reader.on_tie,
     "-message": _Reader.on_message,

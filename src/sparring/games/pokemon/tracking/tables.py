@@ -29,6 +29,9 @@ _MOST_LEVEL = 9_999
 _MOST_SPELLINGS = 65_536
 """Texts whose meaning is remembered; those beyond are worked out each time."""
 
+_LETTERS = str.maketrans({"é": "e", "♀": "-F", "♂": "-M"})
+"""Letters of species' names (Flabébé, once Nidoran♀) that are in no id."""
+
 STATS = ("atk", "def", "spa", "spd", "spe")
 """Stats of a request, in the order of their columns."""
 
@@ -93,11 +96,11 @@ class Tables:
                     female = 1.0
                 elif mark.startswith("tera:"):
                     tera = self.dex.types[mark[5:]]
-                elif mark[0] == "L" and mark[1:].isdigit():
+                elif mark[:1] == "L" and mark[1:].isdigit():
                     level = float(mark[1:])
                     if level > _MOST_LEVEL:
                         raise ValueError(f"{text!r}: levels end at {_MOST_LEVEL}")
-            found = (self.dex.species[name.removesuffix("-*")], level, male, female, tera)
+            found = (self.dex.species[name.removesuffix("-*").translate(_LETTERS)], level, male, female, tera)
             if len(self._details) < _MOST_SPELLINGS:
                 self._details[text] = found
         return found
