@@ -186,8 +186,7 @@ def test_filters(tmp_path):
 def test_what_only_some_files_say_is_filled_in(tmp_path):
     plain = played(40)
     told = rated(played(40, seed=7), [1200.0], [50])
-    consistent = np.full_like(told.steps.legal, 3)
-    told = replace(told, steps=replace(told.steps, consistent=consistent))
+    told = replace(told, steps=replace(told.steps, consistent=told.steps.legal))
     with EpisodeStore(tmp_path, plain.spec) as store:
         store.append(plain)
         store.append(told)
@@ -195,9 +194,10 @@ def test_what_only_some_files_say_is_filled_in(tmp_path):
     headers, steps = batch.episodes.headers, batch.episodes.steps
     assert np.isnan(headers.rating).sum() == (headers.played_at == 0).sum() == len(plain)
     sets = unpack_mask(steps.consistent, plain.spec.actions)
-    alone = sets.sum(axis=1) == 1
-    assert alone.sum() == plain.rows
-    assert (sets[alone].argmax(axis=1) == steps.action[alone]).all()
+    filled_in = np.repeat(np.isnan(headers.rating), headers.lengths)
+    assert (sets[filled_in].sum(axis=1) == 1).all()
+    assert (sets[filled_in].argmax(axis=1) == steps.action[filled_in]).all()
+    assert (steps.consistent[~filled_in] == steps.legal[~filled_in]).all()
 
 
 def test_battles_of_people_are_served_with_their_sets(tmp_path):

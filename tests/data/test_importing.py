@@ -2,9 +2,7 @@
 
 import json
 import os
-import resource
 import signal
-import subprocess
 from collections import Counter
 from time import monotonic, sleep
 
@@ -17,9 +15,11 @@ from sparring.core.files import lock_folder
 from sparring.core.replays import Filters, Replay
 from sparring.data import importing
 from sparring.data.importing import ImportPlan, import_replays
+from sparring.games.pokemon.replays import episodes as reader
 from sparring.rollout.store import read_episodes, shards
-from tests.commands import SPARRING, one_line
+from tests.commands import one_line
 from tests.games.pokemon.replays.logs import ATTACKS, battle
+from tests.warm import Process
 
 
 def record(n, *, kind="singles", log=None):
@@ -176,6 +176,23 @@ def test_a_rejection_that_was_left_torn_is_cut_off(tmp_path):
         assert sorted(one["id"] for one in rejections(tmp_path / "out")) == [f"gen9customgame-{n}" for n in range(5)]
 
 
+def test_what_a_reader_failed_at_is_tried_again_by_another_version_and_only_then(tmp_path, monkeypatch):
+    def fail(*battle):
+        raise ZeroDivisionError("oh")
+
+    source = write(tmp_path / "in/battles.jsonl", [record(n) for n in range(3)] + [record(9, log="")])
+    with monkeypatch.context() as broken:
+        broken.setattr(reader, "parse_battle", fail)
+        assert run(source, tmp_path / "out").rejected == {"reader failed": 3, "empty": 1}
+    again = run(source, tmp_path / "out")
+    assert (again.accepted, again.already) == (0, 4)
+    monkeypatch.setattr(importing, "version", lambda name: "99.0")
+    mended = run(source, tmp_path / "out")
+    assert (mended.accepted, mended.already, mended.rejected) == (3, 1, {"empty": 1})
+    assert [one["reason"] for one in rejections(tmp_path / "out")] == ["empty"]
+    assert run(source, tmp_path / "out").already == 4
+
+
 def test_few_battles_are_in_memory_at_a_time(tmp_path, monkeypatch):
     asked, done = 0, 0
 
@@ -249,9 +266,9 @@ def test_the_same_match_has_the_same_number_wherever_it_is_found():
 
 
 def start(*arguments, **options):
-    command = [*SPARRING, "replays", "parse", *map(str, arguments)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, start_new_session=True, **pipes, **options)
+    """The command, in smaller chunks than usual."""
+    constants = {"sparring.data.importing.CHUNK": 32}
+    return Process("replays", "parse", *arguments, start_new_session=True, constants=constants, **options)
 
 
 def wait_for_a_shard(output, process):
@@ -273,7 +290,7 @@ def gone(processes):
 
 @pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_killed_in_mid_parse_the_same_command_completes_with_nothing_twice(workers, tmp_path):
-    path = write(tmp_path / "a.jsonl", (record(n) for n in range(1500)))
+    path = write(tmp_path / "a.jsonl", (record(n) for n in range(600)))
     words = (path, "--output", tmp_path / "out", "--workers", workers)
     process = start(*words)
     wait_for_a_shard(tmp_path / "out", process)
@@ -282,21 +299,21 @@ def test_killed_in_mid_parse_the_same_command_completes_with_nothing_twice(worke
     process.communicate(timeout=20)
     assert gone(children), "workers outlive a killed parent"
     some = len(serials(tmp_path / "out"))
-    assert 0 < some < 1500
+    assert 0 < some < 600
     process = start(*words, "--json")
     output, errors = process.communicate(timeout=100)
     assert process.returncode == 0, errors
     report = json.loads(output)
-    assert (report["found"], report["already"], report["accepted"]) == (1500, some, 1500 - some)
+    assert (report["found"], report["already"], report["accepted"]) == (600, some, 600 - some)
     found = serials(tmp_path / "out")
-    assert len(found) == 1500
+    assert len(found) == 600
     assert set(found.values()) == {2}
     assert json.loads((tmp_path / "out/report.json").read_text()) == report
 
 
 @pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_ctrl_c_finishes_what_is_being_read_and_the_same_command_goes_on(workers, tmp_path):
-    path = write(tmp_path / "a.jsonl", (record(n) for n in range(1500)))
+    path = write(tmp_path / "a.jsonl", (record(n) for n in range(600)))
     words = (path, "--output", tmp_path / "out", "--workers", workers, "--json")
     process = start(*words)
     wait_for_a_shard(tmp_path / "out", process)
@@ -305,9 +322,9 @@ def test_ctrl_c_finishes_what_is_being_read_and_the_same_command_goes_on(workers
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
     some = json.loads(output)["accepted"]
-    assert 0 < some < 1500
+    assert 0 < some < 600
     output, errors = start(*words).communicate(timeout=100)
-    assert json.loads(output)["accepted"] == 1500 - some, errors
+    assert json.loads(output)["accepted"] == 600 - some, errors
     assert set(serials(tmp_path / "out").values()) == {2}
 
 
@@ -316,10 +333,9 @@ def test_ctrl_c_finishes_what_is_being_read_and_the_same_command_goes_on(workers
 def test_a_full_disk_is_one_line_and_nothing_half_written(workers, what, tmp_path):
     log = None if what == "shards" else battle(end=())
     path = write(tmp_path / "a.jsonl", ({**record(n, log=log), "id": f"gen9customgame-{n}"} for n in range(400)))
-    limit = 20_000
     process = start(
         *(path, "--output", tmp_path / "out", "--workers", workers),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        most_file_bytes=20_000,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )
     _, errors = process.communicate(timeout=60)

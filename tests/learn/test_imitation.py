@@ -1,6 +1,7 @@
 """Imitation: hand-worked losses, sets of actions, and a run that learns from a store, validates and resumes."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ from sparring.core.episodes import pack_mask
 from sparring.league import Seating, Style
 from sparring.league.selfplay import Plan, self_play
 from sparring.learn.choices import chosen_actions
-from sparring.learn.imitation import imitation_losses
+from sparring.learn.imitation import ImitationSettings, choice_weights, imitation_losses
 from sparring.policy.checkpoint import load_checkpoint
+from sparring.rollout.store import read_episodes
 from sparring.training.config import validate_config
 from sparring.training.loop import train
 from sparring.training.run import RunFolder
+from tests.data.stores import played
 from tests.runs import lines
 
 TINY = {
@@ -83,11 +86,34 @@ def test_a_row_without_weight_neither_counts_nor_has_a_gradient():
     assert logits.grad[1].abs().sum() == 0
 
 
+def weights(outcome, rating, **settings):
+    headers = played(60).headers.take(np.arange(len(outcome)))
+    headers = replace(
+        headers,
+        outcome=np.array(outcome, np.float32),
+        rating=None if rating is None else np.array(rating, np.float32),
+    )
+    return choice_weights(headers, ImitationSettings(**settings)).tolist()
+
+
+def test_every_choice_counts_the_same_unless_asked_otherwise():
+    assert weights([1, 0, -1], [1000, 2500, math.nan]) == [1, 1, 1]
+
+
+def test_losers_count_for_less():
+    assert weights([1, 0, -1], None, loser_weight=0.25) == [1, 1, 0.25]
+    assert weights([1, 0, -1], None, loser_weight=0.0) == [1, 1, 0]
+
+
+def test_ratings_double_what_a_choice_counts_within_limits_and_none_is_the_middle():
+    found = weights([1] * 6, [1500, 1700, 1300, 1600, 9000, 0], rating_doubling=200.0)
+    assert found == pytest.approx([1, 2, 0.5, 2**0.5, 8, 1 / 8])
+    assert weights([1, -1], [math.nan, 1900], rating_doubling=200.0, loser_weight=0.5) == [1, 0.5 * 4]
+    assert weights([1], [1700], rating_doubling=200.0, rating_middle=1700.0) == [1]
+    assert weights([1], None, rating_doubling=200.0) == [1]
+
+
 def test_what_was_chosen_is_the_action_or_the_set_of_consistent_ones(store):
-    from dataclasses import replace
-
-    from sparring import read_episodes
-
     episodes = next(read_episodes(store))
     rows = np.arange(5)
     assert (chosen_actions(episodes, rows).argmax(axis=1) == episodes.steps.action[:5]).all()

@@ -2,8 +2,7 @@
 
 import json
 import os
-import subprocess
-import sys
+import socket
 
 import numpy as np
 import pytest
@@ -12,17 +11,26 @@ from safetensors.torch import load_file
 
 from tests import poker
 from tests.learn import together
+from tests.warm import Process
 
 
-def torchrun(cases, folder, *, processes=2):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    return subprocess.run(
-        [*command, "-m", "tests.learn.together", cases, str(folder)],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        timeout=280,
-    )
+def start(cases, folder, *, processes=2):
+    """Two processes with what torchrun would tell them."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    group = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return [
+        Process(
+            cases, folder, module="tests.learn.together", env={**os.environ, **group, "RANK": rank, "LOCAL_RANK": rank}
+        )
+        for rank in map(str, range(processes))
+    ]
+
+
+def run_together(cases, folder):
+    for process in start(cases, folder):
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +47,7 @@ def alone(tmp_path_factory):
 def two(tmp_path_factory):
     """What two processes come to."""
     folder = tmp_path_factory.mktemp("two")
-    done = torchrun("equal,first_half,nan,early_stop,normalise", folder)
-    assert done.returncode == 0, done.stderr
+    run_together("equal,first_half,nan,early_stop,normalise", folder)
     return folder
 
 
@@ -64,8 +71,7 @@ def test_a_run_goes_on_with_the_same_curve_on_another_number_of_processes(alone,
     """From two processes to one, and from one to two."""
     (two / "second_half").mkdir()
     together.run("second_half", two / "second_half")
-    done = torchrun("second_half", alone)
-    assert done.returncode == 0, done.stderr
+    run_together("second_half", alone)
     for folder in (two, alone):
         for kind in together.KINDS:
             assert_same(kind, alone / "equal", folder / "second_half")
@@ -96,8 +102,8 @@ def test_a_normaliser_takes_in_the_rows_of_all_processes(two):
     assert len(mine) == len(rows)
 
 
-@pytest.mark.slow
 def test_a_process_that_hangs_is_named(tmp_path):
-    done = torchrun("hang", tmp_path)
-    assert done.returncode != 0
+    first, second = start("hang", tmp_path)
+    assert first.wait() != 0
+    second.kill()
     assert (tmp_path / "hang" / "hang.0").read_text().startswith("rank 1 of 2 does not answer: it hangs or has ended")

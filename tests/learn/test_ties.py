@@ -25,6 +25,7 @@ TINY = {
     "decisions": 1200,
     "matches": 16,
     "threads": 1,
+    "backend": "torch",
     "checkpoint": {"every": 2},
     "evaluation": {"matches": 10, "opponents": ["random"]},
 }

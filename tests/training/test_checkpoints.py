@@ -16,7 +16,7 @@ from sparring.training.config import load_config
 from sparring.training.deadline import Deadline
 from sparring.training.loop import train
 from sparring.training.rating import Ratings
-from sparring.training.run import ResumeState, RunFolder
+from sparring.training.run import ResumeState, RunFolder, read_ending
 from sparring.training.state import capture
 from tests import poker
 from tests.runs import lines
@@ -89,11 +89,12 @@ def test_a_state_is_saved_after_so_many_minutes_without_any_update_count(tmp_pat
     assert seen, "it is saved while the run goes on"
 
 
-def test_killed_at_random_moments_there_is_always_a_whole_state(tmp_path):
-    """Fifty times; none loses what was on disk before."""
+@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_killed_at_random_moments_there_is_always_a_whole_state(tmp_path, kills):
+    """None of them loses what was on disk before."""
     config, _ = load_config("kuhn-ppo", SMALL)
     last = 0
-    for number in range(50):
+    for number in range(kills):
         first, told = os.pipe()
         child = os.fork()
         if child == 0:
@@ -134,10 +135,24 @@ def test_a_disk_that_fills_up_during_a_save_ends_the_run_and_leaves_the_state_be
     assert any("at update 2" in text for text in told)
 
 
-@pytest.mark.slow
+@pytest.fixture
+def strays():
+    """Signals that arrive while no run listens: they are told by the test that they came in, instead of ending it."""
+    caught = []
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+    before = {
+        number: signal.signal(number, lambda number, frame: caught.append((signal.Signals(number).name, frame)))
+        for number in numbers
+    }
+    yield caught
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    assert not caught, "the run was not listening any more, or somebody else sent it"
+
+
 @pytest.mark.parametrize("name", ["SIGUSR2", "SIGTERM"])
 @pytest.mark.parametrize("when", [1, 3])
-def test_a_signal_saves_at_the_next_border_and_the_run_goes_on_later(tmp_path, name, when):
+def test_a_signal_saves_at_the_next_border_and_the_run_goes_on_later(tmp_path, strays, name, when):
     def ask(update):
         if update.update == when:
             os.kill(os.getpid(), signal.Signals[name])
@@ -151,7 +166,7 @@ def test_a_signal_saves_at_the_next_border_and_the_run_goes_on_later(tmp_path, n
     assert [line["update"] for line in lines(tmp_path)][: when + 1] == list(range(1, when + 2))
 
 
-def test_the_signal_is_a_setting(tmp_path):
+def test_the_signal_is_a_setting(tmp_path, strays):
     outcome = start(tmp_path, "job.signal=USR1", on_update=lambda update: os.kill(os.getpid(), signal.SIGUSR1))
     assert (outcome.finished, outcome.updates) == (False, 1)
 
@@ -177,6 +192,49 @@ def test_the_margin_before_a_limit_grows_with_the_longest_update(monkeypatch):
     now = 3600 - 2000 - 59
     assert deadline.reached
     assert not Deadline(hours=0.0).reached
+
+
+def test_a_limit_counts_from_the_start_of_the_job_however_often_its_processes_start_again(monkeypatch):
+    began = time.clock_gettime(time.CLOCK_BOOTTIME) - 3000
+    monkeypatch.setenv("SPARRING_JOB_BEGAN", f"{began:.2f}")
+    assert not Deadline(hours=1.0).reached
+    assert Deadline(hours=0.84).reached
+    for wrong in ("soon", "", f"{began + 10_000_000:.2f}"):
+        monkeypatch.setenv("SPARRING_JOB_BEGAN", wrong)
+        with pytest.raises(InputError, match="SPARRING_JOB_BEGAN = .*: no time since this machine's start"):
+            Deadline(hours=1.0)
+
+
+def test_a_clock_that_jumps_neither_ends_a_run_nor_keeps_it_from_saving(tmp_path, monkeypatch):
+    now, jumps, seen = time.time, iter([-86_400, 86_400, -1e9, 1e9] * 1000), []
+    monkeypatch.setattr(time, "time", lambda: now() + next(jumps))
+
+    def look(update):
+        seen.extend(tmp_path.glob("resume/0*"))
+
+    outcome = start(tmp_path, "checkpoint.minutes=0.0000001", "job.time_limit_hours=1", on_update=look)
+    assert outcome.finished
+    assert seen
+    assert [line["update"] for line in lines(tmp_path) if "loss/policy_loss" in line] == list(
+        range(1, outcome.updates + 1)
+    )
+
+
+def test_how_a_run_ended_is_read_or_refused(tmp_path):
+    assert read_ending(tmp_path) is None
+    start(tmp_path)
+    assert (read_ending(tmp_path).how, read_ending(tmp_path).reason) == ("finished", "all decisions")
+    for damaged in (b"", b"[]", b'{"how": "won", "reason": "", "update": 1, "time": 0}', b"\xff"):
+        (tmp_path / "ending.json").write_bytes(damaged)
+        with pytest.raises(InputError, match="ending.json: damaged"):
+            read_ending(tmp_path)
+
+
+def test_what_is_kept_of_a_job_may_be_there_before_the_run(tmp_path):
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "job.sh").write_text("#!/bin/bash\n")
+    assert start(tmp_path).finished
+    assert (tmp_path / "job" / "job.sh").exists()
 
 
 def test_a_run_folder_that_was_moved_is_resumed(tmp_path):

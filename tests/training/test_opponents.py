@@ -26,6 +26,7 @@ TINY = {
     "decisions": 700,
     "matches": 12,
     "threads": 1,
+    "backend": "torch",
     "checkpoint": {"every": 1, "keep": 1},
     "evaluation": {"every": 2, "matches": 10, "opponents": ["random"]},
 }
@@ -89,8 +90,8 @@ def test_networks_among_the_opponents_play_in_the_engine_of_the_policy():
     play = SelfPlay(config, game, find_opponents(config, game, Path("r")), say=lambda text: None)
     try:
         assert list(play.engine.policies) == ["main", "runs-old", "hex-7x7"]
-        assert all(isinstance(play.opponents[tag], NetworkPlayer) for tag in ("runs-old", "hex-7x7"))
-        assert isinstance(play.opponents["path"], Resumable)
+        assert all(isinstance(play.table.opponents[tag], NetworkPlayer) for tag in ("runs-old", "hex-7x7"))
+        assert isinstance(play.table.opponents["path"], Resumable)
     finally:
         play.close()
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -13,6 +12,7 @@ import yaml
 from sparring.core import InputError
 from sparring.training.config import load_config
 from sparring.training.run import ResumeState, RunFolder
+from tests.warm import Process
 
 SMALL = [
     "settings.size=3",
@@ -104,8 +104,11 @@ def test_a_configuration_that_cannot_be_read_is_one_clear_line(tmp_path, text):
 
 
 def start(folder, **how):
-    command = [sys.executable, "-m", "sparring", "train", "hex-quick", *ENDLESS, "--run", str(folder)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, text=True, **how)
+    """A run without an end, and what reads its progress."""
+    reads, writes = os.pipe()
+    process = Process("train", "hex-quick", *ENDLESS, "--run", folder, stderr=writes, **how)
+    os.close(writes)
+    return process, open(reads)
 
 
 def updates(folder):
@@ -128,11 +131,11 @@ def saved_update(folder):
 
 
 def test_a_terminal_that_closes_loses_no_update(tmp_path):
-    process = start(tmp_path / "r", stderr=subprocess.PIPE, start_new_session=True)
+    process, progress = start(tmp_path / "r", start_new_session=True)
     try:
         wait_for(lambda: updates(tmp_path / "r") >= 2, process)
         process.send_signal(signal.SIGHUP)
-        process.stderr.close()
+        progress.close()
         assert process.wait(60) == 0
     finally:
         process.kill()
@@ -140,12 +143,12 @@ def test_a_terminal_that_closes_loses_no_update(tmp_path):
 
 
 def test_a_reader_of_the_progress_that_goes_away_ends_nothing(tmp_path):
-    process = start(tmp_path / "r", stderr=subprocess.PIPE)
+    process, progress = start(tmp_path / "r", constants={"sparring.report.panel._LINE_SECONDS": 0.1})
     try:
-        assert process.stderr.readline()
-        process.stderr.close()
+        assert progress.readline()
+        progress.close()
         wait_for(lambda: updates(tmp_path / "r") >= 2, process)
-        time.sleep(11)  # a plain line every ten seconds
+        time.sleep(0.5)  # some lines that nobody reads
         before = updates(tmp_path / "r")
         wait_for(lambda: updates(tmp_path / "r") > before, process)
         process.send_signal(signal.SIGTERM)

@@ -4,8 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -19,6 +17,7 @@ from sparring.training.opponents import find_opponents
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
 from tests.runs import lines, updates
+from tests.warm import Process
 
 TINY = {
     "game": "hex",
@@ -36,6 +35,14 @@ TINY = {
 def run(folder, *, on_update=None, **changes):
     config, game = validate_config({**TINY, **changes}, where="test")
     return train(config, game, RunFolder(folder), on_update=on_update, say=lambda text: None)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The folder of a run from beginning to end."""
+    folder = tmp_path_factory.mktemp("training") / "undisturbed"
+    run(folder)
+    return folder
 
 
 def assert_same_weights(ours, theirs):
@@ -65,12 +72,11 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path, network
     assert lines(parts) == lines(whole)
 
 
-def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path):
-    run(tmp_path / "a")
-    run(tmp_path / "b")
-    run(tmp_path / "c", seed=1)
-    assert lines(tmp_path / "a") == lines(tmp_path / "b")
-    assert lines(tmp_path / "a") != lines(tmp_path / "c")
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path, undisturbed):
+    run(tmp_path / "again")
+    run(tmp_path / "other", seed=1)
+    assert lines(tmp_path / "again") == lines(undisturbed)
+    assert lines(tmp_path / "other") != lines(undisturbed)
 
 
 def test_a_run_folder_holds_what_the_docs_say(tmp_path):
@@ -82,13 +88,12 @@ def test_a_run_folder_holds_what_the_docs_say(tmp_path):
     assert outcome.scores["random"].matches == 20
 
 
-def test_every_metric_is_in_a_group(tmp_path):
-    run(tmp_path / "r")
-    for line in lines(tmp_path / "r", timed=True):
+def test_every_metric_is_in_a_group(undisturbed):
+    for line in lines(undisturbed, timed=True):
         assert {name.partition("/")[0] for name in line if "/" in name} <= {"play", "loss", "time", "rating", "gpu"}
         assert {name for name in line if "/" not in name} == {"update", "decisions", "time"}
-        assert abs(line["time"] - time.time()) < 600
-    first = updates(tmp_path / "r", timed=True)[0]
+        assert abs(line["time"] - time.time()) < 3600
+    first = updates(undisturbed, timed=True)[0]
     play = ("decisions_per_second", "matches_per_second", "mean_batch", "episode_length", "mean_return")
     play += ("failed_matches", "policy_lag", "dropped")
     loss = ("policy_loss", "entropy", "approx_kl", "clip_fraction", "explained_variance", "value_bias", "learning_rate")
@@ -154,22 +159,21 @@ def test_a_run_of_another_vocabulary_is_refused_and_told_how_its_weights_can_go_
         run(tmp_path)
 
 
-def test_what_a_callback_raises_stops_the_run_and_a_resumed_one_goes_on_from_there(tmp_path):
+def test_what_a_callback_raises_stops_the_run_and_a_resumed_one_goes_on_from_there(tmp_path, undisturbed):
     def stop(update):
         if update.update == 3:
             raise ZeroDivisionError("enough")
 
-    run(tmp_path / "whole")
     with pytest.raises(ZeroDivisionError, match="enough"):
         run(tmp_path / "parts", on_update=stop)
     assert (tmp_path / "parts" / "resume" / "00000003").is_dir()
     run(tmp_path / "parts")
-    assert_same_weights(load_checkpoint(tmp_path / "parts" / "best"), load_checkpoint(tmp_path / "whole" / "best"))
-    assert lines(tmp_path / "parts") == lines(tmp_path / "whole")
+    assert_same_weights(load_checkpoint(tmp_path / "parts" / "best"), load_checkpoint(undisturbed / "best"))
+    assert lines(tmp_path / "parts") == lines(undisturbed)
 
 
 @pytest.mark.parametrize("stage", ["collect", "learn", "rate"])
-def test_a_second_interrupt_leaves_the_policy_of_the_last_complete_update(tmp_path, monkeypatch, stage):
+def test_a_second_interrupt_leaves_the_policy_of_the_last_complete_update(tmp_path, undisturbed, monkeypatch, stage):
     """Wherever the third update is broken off, the second one's policy is saved, and the run can be resumed."""
     config, game = validate_config({**TINY, "checkpoint": {"every": 100}}, where="test")
     seen = {}
@@ -196,8 +200,7 @@ def test_a_second_interrupt_leaves_the_policy_of_the_last_complete_update(tmp_pa
     assert_same_weights(saved, seen[2])
     assert [path.name for path in (tmp_path / "r" / "checkpoints").iterdir()] == ["00000002"]
     assert train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None).finished
-    run(tmp_path / "whole")
-    assert_same_weights(load_checkpoint(tmp_path / "r" / "best"), load_checkpoint(tmp_path / "whole" / "best"))
+    assert_same_weights(load_checkpoint(tmp_path / "r" / "best"), load_checkpoint(undisturbed / "best"))
 
 
 @pytest.mark.parametrize(
@@ -264,9 +267,8 @@ def test_a_nan_stops_the_run_and_leaves_the_batch(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_and_exits_with_0(tmp_path, number):
-    command = [sys.executable, "-m", "sparring", "train", "hex-quick", "--run", str(tmp_path / "r")]
-    command += ["learner.batch_size=512", "matches=32", "decisions=100_000_000", "threads=1", "evaluation.every=0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = ["learner.batch_size=512", "matches=32", "decisions=100_000_000", "threads=1", "evaluation.every=0"]
+    process = Process("train", "hex-quick", "--run", tmp_path / "r", *words)
     metrics = tmp_path / "r" / "metrics.jsonl"
     deadline = time.monotonic() + 120
     while not (metrics.exists() and metrics.stat().st_size) and time.monotonic() < deadline:

@@ -211,12 +211,14 @@ class _Making:
         """`spec` with the vocabulary that its numbers are going to be given in."""
         if spec.game not in self._vocabularies:
             self._vocabularies[spec.game] = present_vocabulary(spec.game)
-        now = self._vocabularies[spec.game]
-        difference = "" if now is None else renumbering(spec, now)
+        was, now = spec.vocabulary, self._vocabularies[spec.game]
+        if was is None or now is None:
+            return spec
+        difference = renumbering(spec, now)
         if difference and (file.parent, difference) not in self._told:
             self._told.add((file.parent, difference))
             self._say(f"{file.parent}: episodes of another vocabulary, renumbered by name ({difference})")
-        return replace(spec, vocabulary=now) if difference else spec
+        return replace(spec, vocabulary=was.named_as(now)) if difference else spec
 
     def _number(self, spec: GameSpec) -> int:
         if spec not in self._specs:

@@ -96,6 +96,11 @@ class Dataset:
         return self._plan.catalogue.specs
 
     @property
+    def columns(self) -> tuple[frozenset[str], ...]:
+        """By spec: the columns that only some episodes have (`policy`, `consistent`, `filled`, ...) and these do."""
+        return self._plan.catalogue.columns
+
+    @property
     def episodes(self) -> int:
         """Wanted episodes, of all ranks."""
         return sum(len(shard.episodes) for shard in self._plan.catalogue.shards)

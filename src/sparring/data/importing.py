@@ -14,6 +14,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from typing import Any
 from sparring.core import InputError, RunError, load_game
 from sparring.core.files import append_file, lock_folder, safe_name, sweep, whole_lines, write_file
 from sparring.core.interrupts import stay_with_parent
-from sparring.core.replays import Filters, ImportReport, Rejected, Replay, Replayed, Replays
+from sparring.core.replays import FAILED, Filters, ImportReport, Rejected, Replay, Replayed, Replays
 from sparring.rollout.store import EpisodeStore, ShardSize, shard_bytes, shard_serials, shards, size_of, spec_of
 
 CHUNK = 128
@@ -69,6 +70,7 @@ def import_replays(
         opened.callback(os.close, lock_folder(plan.output, busy=busy))
         sweep(plan.output)
         _read_as_before(plan)
+        _forget_failed(plan.output / REJECTED)
         before = _Before(plan.output)
         report = ImportReport(rejected=before.reasons)
         writer = _Writer(plan.output, report, opened)
@@ -137,6 +139,16 @@ def _forget_filtered(path: Path) -> None:
     if path.exists():
         with path.open("rb") as file:
             write_file(path, b"".join(line for line in file if b'"reason": "filtered' not in line))
+
+
+def _forget_failed(path: Path) -> None:
+    """Leaves out matches that the reader of another version failed at: this one may not."""
+    if path.exists():
+        failed, now = f'"reason": "{FAILED}"'.encode(), f'"version": "{version("sparring")}"'.encode()
+        lines = path.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines if failed not in line or now in line]
+        if len(kept) < len(lines):
+            write_file(path, b"".join(kept))
 
 
 class _Before:
@@ -250,7 +262,9 @@ class _Writer:
         if not rejected:
             return
         entries = [
-            {"serial": serial, "id": id, "reason": reason, "detail": detail} for serial, id, reason, detail in rejected
+            {"serial": serial, "id": id, "reason": reason, "detail": detail}
+            | ({"version": version("sparring")} if reason == FAILED else {})
+            for serial, id, reason, detail in rejected
         ]
         append_file(self._output / REJECTED, b"".join(json.dumps(entry).encode() + b"\n" for entry in entries))
         self._report.rejected.update(reason for _, _, reason, _ in rejected)

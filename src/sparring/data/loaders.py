@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from sparring.core import Array, Episodes, GameSpec, Headers, InputError, RunError, Steps
+from sparring.core import Array, Episodes, GameSpec, InputError, RunError
+from sparring.core.interrupts import leave_signals_to_parent
 from sparring.core.rows import nested
 from sparring.data.plan import Epoch, Plan
 from sparring.data.reading import Cuts, Pieces, StreamReader
@@ -102,14 +103,9 @@ class Loaders:
             memory = mmap.mmap(handle, about["bytes"])
         finally:
             os.close(handle)
-        columns = nested(_arrays(memory, {name: (shape, dtype) for name, shape, dtype in about["columns"]}))
-        episodes = Episodes(
-            spec,
-            tuple(about["players"]),
-            Headers.from_columns(columns["headers"]),
-            Steps.from_columns(columns["steps"]),
-        )
-        return Pieces(episodes, Cuts.from_columns(columns["cuts"]))
+        columns = _arrays(memory, {name: (shape, dtype) for name, shape, dtype in about["columns"]})
+        episodes = Episodes.from_columns(columns, spec=spec, players=tuple(about["players"]))
+        return Pieces(episodes, Cuts.from_columns(nested(columns)["cuts"]))
 
     def close(self) -> None:
         """Ends the processes."""
@@ -144,6 +140,7 @@ def _start(plan: Plan, number: int) -> _Loader:
 
 def _serve(line: "Connection[bytes, bytes]", plan: Plan) -> None:
     """What a loader does: answers what it is asked, and reads ahead while nobody asks, until the other side is gone."""
+    leave_signals_to_parent()
     batches = Batches(plan)
     try:
         while True:

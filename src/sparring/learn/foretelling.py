@@ -36,27 +36,35 @@ Numbers = NDArray[np.float64]
 class Foretelling:
     """The sums of a validation, to which batches are added."""
 
-    frequent: NDArray[np.float64]
-    """`float64[actions]` how often each action was chosen where the policy learned."""
     _sums: dict[str, Numbers] = field(default_factory=dict)
     """By group (`kind/move/`): decisions, and the sums of each of `_FIGURES`."""
     _bins: dict[str, Numbers] = field(default_factory=dict)
     """By what is foretold: `float64[BINS, 3]` decisions, sum of what was foretold, of what came."""
 
     def add(
-        self, policy: Policy, episodes: Episodes, *, device: Device, words: Words | None = None, name: str = ""
+        self,
+        policy: Policy,
+        episodes: Episodes,
+        frequent: NDArray[np.float64],
+        *,
+        device: Device,
+        words: Words | None = None,
+        name: str = "",
     ) -> None:
-        """Adds whole `episodes`, which `name` tells apart from others if it is given."""
+        """Adds whole `episodes`, which `name` tells apart from others if it is given.
+
+        `frequent: float64[actions]` is how often each action was chosen in such episodes where the policy learned.
+        """
         log_probs, values = row_outputs(policy, episodes, device=device)
         legal, chosen = episodes.unpack_legal(), chosen_actions(episodes, slice(None))
         chosen_here = device.tensor(chosen)
         hit = to_numpy(hits(log_probs, chosen_here))
-        frequent = np.where(legal, self.frequent, -1.0).argmax(axis=1)
+        likeliest = np.where(legal, frequent, -1.0).argmax(axis=1)
         figures = {
             "log_loss": -to_numpy(set_log_prob(log_probs, chosen_here)),
             "top1": hit[:, 0],
             "top3": hit.any(axis=1),
-            "frequent_top1": np.take_along_axis(chosen, frequent[:, None], axis=1)[:, 0],
+            "frequent_top1": np.take_along_axis(chosen, likeliest[:, None], axis=1)[:, 0],
         }
         each = np.stack([np.ones(len(legal)), *figures.values()], axis=1).astype(np.float64)
         for group, rows in _groups(episodes, legal, chosen, words, name).items():

@@ -39,6 +39,9 @@ class ImitationSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field=
     """Raising it makes the value loss count for more beside the policy loss."""
     label_smoothing: Fraction = 0.0
     """The part of the target that is spread over all legal actions: raising it keeps the policy from certainty."""
+    hide_filled: Fraction = 0.0
+    """The chance that an episode hides what was filled in of the own team: raising it makes the policy rely less on
+    guesses, and see fewer whole teams."""
     loser_weight: NonNegative = 1.0
     """What a choice of a player who lost counts beside one of a player who won: below 1, winners are imitated more."""
     rating_doubling: NonNegative = 0.0
@@ -94,7 +97,7 @@ class Imitation:
         losses["value_loss"] = (value_error(output, target) * batch.valid).sum() / batch.valid.sum()
         loss = losses["policy_loss"] + settings.value_coef * losses["value_loss"]
         loss = add_ties(loss, losses, ties, Tied.of(batch, episodes, log_probs))
-        suspects = batch.inputs | {"logits": output.logits, "value": output.value}
+        suspects = batch.inputs | {"value target": target, "logits": output.logits, "value": output.value}
         grad_norm = self._optimiser.step(loss * parallel.share(batch.valid.sum()), suspects)
         return {name: float(part.detach()) for name, part in losses.items()} | {"grad_norm": grad_norm}
 

@@ -66,6 +66,9 @@ class OfflineSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="k
     """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
     segment_length: Count = 256
     """Decisions in a row that a network with packed memory is trained on: raising it teaches a longer memory."""
+    hide_filled: Fraction = 0.0
+    """The chance that an episode hides what was filled in of the own team: raising it makes the policy rely less on
+    guesses, and see fewer whole teams."""
     value_coef: NonNegative = 0.5
     """Raising it makes the value loss count for more beside the policy loss."""
 

@@ -219,6 +219,7 @@ def _missing() -> list[int]:
     """The ranks that have not noticed that something is wrong, because they hang or are gone."""
     if _store is None:
         return []
+    _store.set_timeout(timedelta(seconds=_ANSWER_SECONDS))
     try:
         _store.set(f"sparring/alive/{rank()}", "1")
         end = time.monotonic() + _ANSWER_SECONDS
@@ -227,5 +228,5 @@ def _missing() -> list[int]:
             if not missing or time.monotonic() > end:
                 return missing
             time.sleep(0.1)
-    except RuntimeError:  # whoever keeps the notes is gone too
-        return []
+    except RuntimeError:  # whoever keeps the notes hangs or is gone: rank 0, or the torchrun that started it
+        return [] if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True" else [0]

@@ -67,6 +67,15 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The signal, besides SIGTERM, that asks to save and stop; NCCL uses USR1 for itself."""
 
 
+class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Playing on a Ray cluster; without an address this process plays, or its workers."""
+
+    address: str | None = None
+    """ray://HOST:PORT, HOST:PORT of the head, or auto for the cluster of this machine; null: none."""
+    collectors: NotNegative = 0
+    """Processes that play, each on one CPU with its part of `matches`; 0: as many as the cluster has CPUs, but one."""
+
+
 class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Matches against other players during and after training."""
 
@@ -92,6 +101,17 @@ class ValidationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     then left out of everything. Empty: none."""
     decisions: Count = 32_768
     """Decisions that are foretold at a validation, at most."""
+
+
+class MockSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The matches that `--mock-data` has played, to try a run out before there is data."""
+
+    player: str = "random"
+    """A built-in player, who plays against itself."""
+    matches: Count = 100
+    """Of each of `settings`."""
+    settings: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)] = ({},)
+    """What is played: each laid over the settings of the run."""
 
 
 class AnchorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -123,6 +143,7 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     strict: bool = False
     """Whether damaged files of `data` end the run; otherwise they are left out and named."""
     validation: ValidationSettings = ValidationSettings()
+    mock: MockSettings = MockSettings()
     init: str | None = None
     """A checkpoint or run folder whose weights the run starts from; the game must say that they fit."""
     anchor: AnchorSettings | None = None
@@ -165,14 +186,15 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     evaluation: EvaluationSettings = EvaluationSettings()
     parallel: ParallelSettings = ParallelSettings()
     job: JobSettings = JobSettings()
+    cluster: ClusterSettings = ClusterSettings()
     report: tuple[ReportName, ...] = ("tensorboard",)
     """Where metrics go besides metrics.jsonl; wandb sends them to Weights & Biases."""
 
 
 FREE_TO_CHANGE = {
-    "data", "strict", "decisions", "workers", "inference_batch_size", "inference_timeout_ms", "overlap",
+    "data", "mock", "strict", "decisions", "workers", "inference_batch_size", "inference_timeout_ms", "overlap",
     "max_policy_lag", "device", "actor_dtype", "backend", "compile", "threads", "checkpoint", "evaluation", "report",
-    "key", "parallel", "job",
+    "key", "parallel", "job", "cluster",
 }  # fmt: skip
 """Keys that may differ when a run is resumed."""
 
@@ -201,7 +223,7 @@ def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) 
     """`data` with overrides; code that a file of a run folder names counts only if an override names it again."""
     if not (path.resolve().parent / STORED).exists():
         return apply_overrides(data, overrides)
-    for name in code_names(data.get("settings")):
+    for name in code_names([data.get("settings"), data.get("mock")]):
         raise InputError(f"{path}: a run folder is data, and this names {name}, code of your own: use your own preset")
     given = {text.partition("=")[0] for text in overrides}
     for key, name in _opponents_by_code(data):
@@ -248,12 +270,33 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
     if not learns_from_data(config) and bool(config.data) != bool(config.data_share):
         raise InputError(f"{where}: data, data_share: {_kind(config)} needs both to learn from episodes on disk too")
     _ = validation_day(config)
+    _check_mock(config.mock, game, where)
     if sum(config.opponents.values()) > 1 + 1e-6:
         raise InputError(f"{where}: opponents: shares of the matches add up to more than 1")
     if config.opponents and isinstance(config.learner, RnadSettings):
         raise InputError(f"{where}: opponents: rnad learns from both seats of every match; allowed: none")
     _check_league(config, where)
+    _check_cluster(config, where)
     return config, game
+
+
+def _check_mock(mock: MockSettings, game: Game, where: str) -> None:
+    """Raises `InputError` unless `game` can play the matches that `mock` describes."""
+    allowed = ["random", *(name for name in game.players if name != "human")]
+    if mock.player not in allowed:
+        raise InputError(f"{where}: mock.player = {mock.player!r}; allowed: {', '.join(allowed)}")
+
+
+def _check_cluster(config: TrainConfig, where: str) -> None:
+    """Raises `InputError` if the run cannot be played on a cluster."""
+    if config.cluster.address is None:
+        return
+    if learns_from_data(config):
+        raise InputError(f"{where}: cluster: {_kind(config)} plays no matches to learn from; allowed: none")
+    if config.league is not None:
+        raise InputError(f"{where}: cluster: a league's pool is this process's own; allowed with one: none")
+    if config.workers:
+        raise InputError(f"{where}: workers: with a cluster its collectors play; allowed: 0")
 
 
 def _check_league(config: TrainConfig, where: str) -> None:

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Array, Episodes, GameSpec, InputError
+from sparring.core.rows import flatten, nested
 from sparring.data.catalogue import Filter
 from sparring.data.dataset import Batch, Dataset
+from sparring.data.hiding import hide_guesses
 from sparring.data.statistics import words_for
 from sparring.inference import Device
 from sparring.learn import parallel
 from sparring.learn.foretelling import Foretelling, count_choices
+from sparring.learn.imitation import ImitationSettings
+from sparring.learn.offline import OfflineSettings
 from sparring.policy import Policy, Versatile, policy_for
 from sparring.training.config import TrainConfig, validation_day
 
@@ -42,19 +46,28 @@ class Lessons:
         self._policy = policy
         self._data = _dataset(config, where, rows=rows, length=length, workers=config.workers, shared=True, say=say)
         _check_specs(self._data.specs, spec, policy, say)
+        self._seed = config.seed
+        self._hide = (
+            config.learner.hide_filled if isinstance(config.learner, ImitationSettings | OfflineSettings) else 0.0
+        )
+        if self._hide and not any("filled" in columns for columns in self._data.columns):
+            say("data: nothing was filled in (sparring replays parse --own-team usage), so hide_filled hides nothing")
         self.about = f"{self._data.rows:,} decisions of {self._data.episodes:,} episodes"
         self.position: Mapping[str, Any] | None = None
         """Behind the last batch; JSON-ready."""
-        self.frequent: NDArray[np.float64] = np.zeros(max(one.actions for one in self._data.specs))
-        """How often each action was chosen so far."""
+        self.frequent: dict[str, NDArray[np.float64]] = {
+            kind_of(one): np.zeros(one.actions) for one in self._data.specs
+        }
+        """By `kind_of` episodes: how often each action was chosen so far."""
         self._batches: Generator[Batch, None, None] = self._data.batches()
 
     def draw(self) -> Episodes:
         """The next batch."""
-        batch = next(self._batches)
+        batch, epoch = next(self._batches), self.epoch
         self.position = batch.position
-        episodes = fitting(batch.episodes, self._spec, self._policy)
-        self.frequent[: episodes.spec.actions] += count_choices(episodes)
+        shown = hide_guesses(batch.episodes, self._hide, seed=self._seed, epoch=epoch)
+        episodes = fitting(shown, self._spec, self._policy)
+        self.frequent[kind_of(batch.episodes.spec)] += count_choices(episodes)
         return episodes
 
     @property
@@ -65,7 +78,9 @@ class Lessons:
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Where in the data the run is: values and arrays."""
         batch = self.position["batch"] if self.position else 0
-        return {"position": self.position, "part": batch / len(self._data)}, {"frequent": self.frequent.copy()}
+        return {"position": self.position, "part": batch / len(self._data)}, flatten(
+            {"frequent": {kind: counts.copy() for kind, counts in self.frequent.items()}}
+        )
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Goes on behind the last batch of a `snapshot`; of another number of processes, as far into the epoch."""
@@ -73,7 +88,8 @@ class Lessons:
         if self.position and values.get("processes", 1) != parallel.size():
             self.position = self._data.position(int(self.position["epoch"]), float(values["part"]))
         self._batches = self._data.batches(self.position)
-        self.frequent[:] = arrays["frequent"]
+        for kind, counts in nested(arrays)["frequent"].items():
+            self.frequent[kind][:] = counts
 
     def close(self) -> None:
         """Ends the loader processes."""
@@ -92,9 +108,12 @@ class HeldOut:
             parts["validation"] = Filter(split=(1.0 - share, 1.0), until=day)
         if day is not None:
             parts["validation_later"] = Filter(since=day)
-        self._parts = {
-            name: _dataset(config, where, rows=0, length=None, workers=0, say=say) for name, where in parts.items()
-        }
+        try:
+            self._parts = {
+                name: _dataset(config, where, rows=0, length=None, workers=0, say=say) for name, where in parts.items()
+            }
+        except InputError as error:
+            raise InputError(f"validation: {error}; change validation.share or since, or hold nothing out") from error
         self._decisions = config.validation.decisions
         self._spec = spec
         self._device = device
@@ -102,20 +121,24 @@ class HeldOut:
         self._words = {id(one): words_for(one, say) for one in specs}
         self._several = len({str(one.settings.get("format")) for one in specs}) > 1
 
-    def validate(self, policy: Policy, frequent: NDArray[np.float64]) -> dict[str, float]:
-        """All figures of `Foretelling`, under `validation/` and, of matches held out by date, `validation_later/`."""
+    def validate(self, policy: Policy, frequent: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
+        """All figures of `Foretelling`, under `validation/` and, of matches held out by date, `validation_later/`.
+
+        `frequent` as that of `Lessons`.
+        """
         found: dict[str, float] = {}
         for name, data in self._parts.items():
-            figures, rows = Foretelling(frequent), 0
+            figures, rows = Foretelling(), 0
             with closing(data.epoch()) as batches:
                 for batch in batches:
-                    format = str(batch.episodes.spec.settings.get("format", "")) if self._several else ""
-                    words = self._words.get(id(batch.episodes.spec))
+                    spec = batch.episodes.spec
+                    format = str(spec.settings.get("format", "")) if self._several else ""
                     figures.add(
                         policy,
                         fitting(batch.episodes, self._spec, policy),
+                        frequent.get(kind_of(spec), np.zeros(spec.actions)),
                         device=self._device,
-                        words=words,
+                        words=self._words.get(id(spec)),
                         name=format,
                     )
                     rows += batch.episodes.rows
@@ -123,6 +146,11 @@ class HeldOut:
                         break
             found |= {f"{name}/{figure}": value for figure, value in figures.metrics().items()}
         return found
+
+
+def kind_of(spec: GameSpec) -> str:
+    """What tells episodes apart whose actions stand for different things."""
+    return f"{spec.settings.get('format', spec.game)}-{spec.actions}"
 
 
 def validation_due(config: TrainConfig, update: int, decisions: int) -> bool:

@@ -1,15 +1,34 @@
 """Stopping before a time limit: early enough that what is under way can end and be saved."""
 
+import os
 import time
 from dataclasses import dataclass, field
 
+from sparring.core import InputError
+
+JOB_BEGAN = "SPARRING_JOB_BEGAN"
+"""The environment variable by which the script of a job says when it began: seconds since the machine's start."""
 _LEAST_SECONDS = 60.0
 _LEAST_PART = 0.1
 
 
+def _began() -> float:
+    """When this process or, if the environment says so, its job began, by `time.monotonic`."""
+    text = os.environ.get(JOB_BEGAN)
+    if text is None:
+        return time.monotonic()
+    try:
+        ago = time.clock_gettime(time.CLOCK_BOOTTIME) - float(text)
+    except ValueError:
+        ago = -1.0
+    if ago < 0:
+        raise InputError(f"{JOB_BEGAN} = {text!r}: no time since this machine's start")
+    return time.monotonic() - ago
+
+
 @dataclass
 class Deadline:
-    """A limit on how long this process may train, by a clock that nobody can set.
+    """A limit on how long this process, or the job that it is part of, may train, by a clock that nobody can set.
 
     The margin is a minute (or a tenth of the limit, if that is less) and twice the longest update so far, as the next
     may take longer.
@@ -17,7 +36,7 @@ class Deadline:
 
     hours: float
     """0: there is none."""
-    _began: float = field(default_factory=time.monotonic)
+    _began: float = field(default_factory=_began)
     _last: float = field(default_factory=time.monotonic)
     _longest: float = 0.0
 

@@ -19,6 +19,7 @@ from sparring.report.metrics import check_report
 from sparring.report.progress import compiling_announced
 from sparring.training.config import TrainConfig, check_data, learns_from_data
 from sparring.training.deadline import Deadline
+from sparring.training.mock_data import with_mock_data
 from sparring.training.opponents import find_opponents
 from sparring.training.ranks import as_one, own_config
 from sparring.training.rating import Ratings
@@ -72,17 +73,21 @@ def train(
     game: Game,
     folder: RunFolder,
     *,
+    mock_data: bool = False,
     on_update: Callable[[Update], None] | None = None,
     say: Callable[[str], None] = print,
 ) -> Outcome:
     """Trains until `config.decisions`, resuming whatever `folder` holds, and rates the result.
 
+    With `mock_data` matches are played first, beside the run folder, and learned from (`config.mock`).
     `on_update` is called after each update. What it raises ends the run, which is saved first. Of several processes
     that torchrun started all play and learn, and rank 0 alone rates, writes and speaks.
     """
     with parallel.joined(config.parallel.timeout_minutes), closing(folder):
         lead = parallel.rank() == 0
         try:
+            if mock_data:
+                config = with_mock_data(config, game, folder.path, say=say if lead else _silent)
             return _train(config, game, folder, on_update=on_update if lead else None, say=say if lead else _silent)
         except BaseException as error:
             folder.note_ending("failed", f"{type(error).__name__}: {error}".splitlines()[0])

@@ -24,13 +24,16 @@ _SUMMED = ("_per_second", "failed_matches", "dropped", "window_rows")
 def own_config(config: TrainConfig) -> TrainConfig:
     """`config` as this process follows it: seeds of its own for what it plays, and its part of every batch.
 
-    Episodes on disk are dealt out by their dataset, for which all must have one seed. Raises `InputError` for a league.
+    Episodes on disk are dealt out by their dataset, for which all must have one seed. Raises `InputError` for
+    what several cannot share: a league, a cluster.
     """
     count = parallel.size()
     if count == 1:
         return config
     if config.league is not None:
         raise InputError(f"league: {count} processes would each keep a pool of their own; allowed in several: null")
+    if config.cluster.address is not None:
+        raise InputError(f"cluster: {count} processes would each want all of it; allowed in several: none")
     matches = config.matches if config.parallel.scaling != "off" else max(1, config.matches // count)
     seed = config.seed if config.data else config.seed + _APART * parallel.rank()
     learner = scaled(config.learner, config.parallel.scaling, count)

@@ -12,6 +12,7 @@ pool/NAME/         members of the league: the run's own snapshots by update, oth
 matches/           matches worth seeing, where the game can show them
 resume/N/          what a continuation needs: learner, random states, matches in play; the newest two
 resume/rank-R/N/   the same of the other processes of a run, without what is equal in all
+job/               script, log and number of the job of a cluster that trains it; see `sparring.launch`
 ending.json        how the last process that trained here ended, unless it was killed
 """
 
@@ -49,6 +50,8 @@ from sparring.policy.checkpoint import Checkpoint, parse_tensors, save_checkpoin
 from sparring.training.config import STORED, TrainConfig, differences
 from sparring.training.league.league import POOL
 
+JOB = "job"
+"""What is kept of the cluster's job that trains a run: there before the run is."""
 _ENDING = "ending.json"
 _STATE, _LEARNER, _PLAYING = "state.json", "learner.safetensors", "playing.safetensors"
 
@@ -61,6 +64,16 @@ class ResumeState:
     values: Mapping[str, Any]
     learner: Mapping[str, Tensor]
     playing: Mapping[str, Array]
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How a process that trained in a run folder ended."""
+
+    how: Literal["finished", "stopped", "failed"]
+    reason: str
+    update: int | None
+    time: float
+    """In Unix seconds, by the clock of the machine that wrote it."""
 
 
 class RunFolder:
@@ -81,13 +94,8 @@ class RunFolder:
             self.path, busy=f"{self.path}: another process is training there; wait, or choose another with --run"
         )
         stored = self.path / STORED
-        if stored.exists():
-            changed = differences(_read_config(stored), config)
-            if changed:
-                raise InputError(
-                    f"{self.path} holds another run ({changed[0]}); choose another folder with --run, or delete it"
-                )
-        elif not all(is_leftover(path) for path in self.path.iterdir()):
+        check_same_run(self.path, config)
+        if not stored.exists() and not all(is_leftover(path) or path.name == JOB for path in self.path.iterdir()):
             raise InputError(f"{self.path} is not empty and holds no run; choose another folder with --run")
         try:
             for part in (".", "checkpoints", "resume", "matches", "opponents", POOL):
@@ -172,8 +180,8 @@ class RunFolder:
     ) -> None:
         """Says how training here ended; does nothing in a folder that this process has not opened."""
         if self._opened:
-            ending = {"how": how, "reason": reason, "update": update, "time": round(time.time(), 3)}
-            write_file(self.path / _ENDING, json.dumps(ending).encode())
+            ending = Ending(how, reason, update, round(time.time(), 3))
+            write_file(self.path / _ENDING, json.dumps(msgspec.to_builtins(ending)).encode())
 
     def _resume(self, rank: int) -> Path:
         return self.path / "resume" / (f"rank-{rank}" if rank else ".")
@@ -210,6 +218,27 @@ class RunFolder:
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{where}: {error}") from error
+
+
+def read_ending(folder: Path) -> Ending | None:
+    """How the last process that trained in `folder` ended; None if it was killed, or trains still.
+
+    Raises `InputError` if that is damaged.
+    """
+    try:
+        return msgspec.json.decode((folder / _ENDING).read_bytes(), type=Ending)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{folder / _ENDING}: damaged: {error}") from error
+
+
+def check_same_run(folder: Path, config: TrainConfig) -> None:
+    """Raises `InputError` if `folder` holds a run that cannot be resumed with `config`."""
+    stored = folder / STORED
+    changed = differences(_read_config(stored), config) if stored.exists() else []
+    if changed:
+        raise InputError(f"{folder} holds another run ({changed[0]}); choose another folder with --run, or delete it")
 
 
 def _read_config(path: Path) -> TrainConfig:
