@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --constraint constraints.txt
 
-.PHONY: train setup test test-all torture lint format bench bench-quick clean
+.PHONY: train setup test test-all test-ray test-slurm torture lint format bench bench-quick clean
 
 train: $(VENV)/.run  ## train an agent by self-play and rate it, about three minutes on two cores
 	$(BIN)/sparring train hex-quick
@@ -14,11 +14,21 @@ setup: $(VENV)/.run  ## what games need besides: make setup GAMES="pokemon rocke
 	@test -n "$(GAMES)" || { echo 'say which games: make setup GAMES="pokemon rocket"' >&2; exit 2; }
 	@for game in $(GAMES); do $(PIP) --editable ".[$$game]" && $(BIN)/sparring setup $$game || exit 1; done
 
-test: lint  ## the tests, without the slow ones
-	$(BIN)/pytest -n 2 --dist loadfile
+test: lint  ## the tests, without the slow ones; three processes, as many tests wait for others
+	$(BIN)/pytest -n 3 --dist loadfile
 
 test-all: lint  ## every test
 	$(BIN)/pytest -m "slow or not slow" --timeout 7200
+
+test-slurm: $(VENV)/.dev  ## jobs on a real SLURM of two nodes on this machine, started and stopped by the tests
+	@( PATH="$$PATH:/usr/sbin"; for program in sbatch slurmctld slurmd munged; do command -v $$program > /dev/null || exit 1; done ) \
+		|| { [ "$$(id -u)" = 0 ] && apt-get install --quiet --yes --no-install-recommends slurm-wlm munge; } \
+		|| echo "SLURM is not here, and the tests will be skipped; as root: apt-get install slurm-wlm munge" >&2
+	$(BIN)/pytest -m slurm -rs tests/launch
+
+test-ray: $(VENV)/.dev  ## the tests of --cluster: installs Ray, and starts clusters of two nodes on this machine
+	$(PIP) --editable '.[ray]'
+	$(BIN)/pytest -m "slow or not slow" tests/rollout/test_fleet.py tests/training/test_cluster.py tests/league/test_cluster.py
 
 torture: $(VENV)/.dev  ## every attack at full size: hours on two cores
 	@for attack in server ladder crash_points damage two_writers group_kills; do echo "== $$attack" >&2; $(BIN)/python -m tests.torture.$$attack || exit 1; done

@@ -71,6 +71,7 @@ def train(
     preset: str,
     *overrides: str,
     run: str | Path | None = None,
+    mock_data: bool = False,
     on_update: "Callable[[Update], None] | None" = None,
     say: Callable[[str], None] = print,
 ) -> "Outcome":
@@ -80,6 +81,7 @@ def train(
         preset: a preset's name, or the path of a YAML file.
         overrides: `key=value` settings laid over it.
         run: the run folder, resumed if it exists; `runs/PRESET` by default.
+        mock_data: for learners of data: play some matches first, and learn from those.
         on_update: called after each update with its metrics and the policy as it is then.
         say: takes the messages of the run.
     """
@@ -89,7 +91,7 @@ def train(
 
     config, game = load_config(preset, overrides)
     folder = Path(run) if run is not None else Path("runs") / Path(preset).stem
-    return run_training(config, game, RunFolder(folder), on_update=on_update, say=say)
+    return run_training(config, game, RunFolder(folder), mock_data=mock_data, on_update=on_update, say=say)
 
 
 def evaluate(

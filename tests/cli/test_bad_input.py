@@ -3,12 +3,12 @@
 import errno
 import json
 import os
-import resource
 import subprocess
 import sys
 
 import pytest
 
+from tests import warm
 from tests.commands import one_line
 
 
@@ -53,6 +53,15 @@ from tests.commands import one_line
         (["evaluate", "no/such/run", "path", "--game", "hex"], ["no/such/run", "no such file"]),
         (["setup", "pokemon", "--showdown", "../other"], ["pokemon: `showdown` must be one version", "got '../other'"]),
         (["setup", "pokemon", "0.11.10"], ["unexpected argument '0.11.10'"]),
+        (["launch", "slurm", "hex-quik"], ["unknown preset 'hex-quik' (did you mean 'hex-quick'?)"]),
+        (["launch", "slurm", "hex-quick", "matches=0"], ["matches = 0", ">= 1"]),
+        (["launch", "slurm", "hex-quick", "--partition", "a b"], ["--partition 'a b'", "letters, digits"]),
+        (["launch", "slurm", "hex-quick", "--memory", "64"], ["--memory '64'", "such as 64G"]),
+        (["launch", "slurm", "hex-quick", "--run", "a;b"], ["a;b'", "letters, digits"]),
+        (["launch", "slurm", "hex-quick", "--resume"], ["holds no run to go on with"]),
+        (["launch", "slurm", "hex-quick", "--nodes", "2", "league.every=5"], ["league: several processes"]),
+        (["launch", "explain", "nowhere"], ["nowhere: neither the number of a job nor a run folder"]),
+        (["launch", "logs", "../12"], ["../12: neither the number of a job"]),
         (["play", "hexx"], ["unknown game 'hexx'", "did you mean 'hex'?"]),
     ],
 )
@@ -132,13 +141,8 @@ def test_weights_that_do_not_fit_their_network_are_named_in_a_whole_sentence(che
 
 def test_a_full_disk(tmp_path):
     """No file may grow beyond 20 kB: the first checkpoint does not fit."""
-
-    def fill():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
-
-    command = [sys.executable, "-m", "sparring", "train", "hex-quick", "--run", str(tmp_path / "r"), "threads=1"]
-    command += ["learner.batch_size=64", "matches=8", "decisions=64"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=200, preexec_fn=fill)
+    words = ["--run", tmp_path / "r", "threads=1", "learner.batch_size=64", "matches=8", "decisions=64"]
+    result = warm.run("train", "hex-quick", *words, most_file_bytes=20_000)
     assert result.returncode == 2, result.stderr
     one_line(result.stderr, "cannot write")
     assert not list((tmp_path / "r").glob("checkpoints/*/*"))

@@ -12,6 +12,9 @@ from tests.commands import one_line, sparring
         ("ladder --server ws://localhost:1 --username a --model random --format gen1ou", "websockets", "pokemon"),
         ("evaluate random rule --game rocket --matches 1", "RocketSim", "rocket"),
         ("watch rocket rule --opponent random", "RocketSim", "rocket"),
+        ("selfplay hex --model random --matches 2 --save games --cluster auto", "ray", "ray"),
+        ("train kuhn-ppo --cluster auto", "ray", "ray"),
+        ("plan kuhn-ppo --seconds 0.1", "simpy", "plan"),
     ],
 )
 def test_a_command_that_needs_it_ends_with_exit_code_2(words, package, extra, tmp_path, monkeypatch):

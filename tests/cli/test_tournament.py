@@ -1,17 +1,15 @@
 """`sparring tournament`, as typed."""
 
 import json
-import os
-import signal
 import sqlite3
-import subprocess
 import sys
 import time
 
 import pytest
 
 from sparring.league.ledger import Ledger
-from tests.commands import SPARRING
+from tests import warm
+from tests.warm import Process
 
 WIDE = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
 CUP = ["tournament", "path", "random", "--game", "hex", "--size", "4", "--ledger", "cup.ledger"]
@@ -51,18 +49,18 @@ def test_json(run, tmp_path, monkeypatch):
 
 
 def test_killed_in_the_middle_it_goes_on_with_no_match_lost_or_doubled(tmp_path):
-    words = [*SPARRING, *CUP, "--schedule", "round-robin", "--matches", "4000"]
-    first = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    words = [*CUP, "--schedule", "round-robin", "--matches", "4000"]
+    first = Process(*words, cwd=tmp_path)
     path, deadline = tmp_path / "cup.ledger", time.monotonic() + 120
     while time.monotonic() < deadline and not (path.exists() and len(kept(path)) > 50):
         time.sleep(0.02)
-    os.kill(first.pid, signal.SIGKILL)
+    first.kill()
     first.wait()
     before = kept(path)
     assert 50 < len(before) < 4000
     more = 2 * (len(before) // 2) + 40
     words[-1] = str(more)
-    done = subprocess.run([*words, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=250)
+    done = warm.run(*words, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     after = kept(path)
     assert len(after) == json.loads(done.stdout)["matches"] == more

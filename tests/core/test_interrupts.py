@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from sparring.core import Interrupts
+from sparring.core.interrupts import leave_signals_to_parent
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -37,3 +38,21 @@ def test_under_nohup_a_closed_terminal_is_nothing():
             assert not interrupts.asked
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_worker_leaves_the_signals_of_terminals_and_schedulers_to_its_parent():
+    first, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        leave_signals_to_parent()
+        os.write(told, b".")
+        while True:
+            signal.pause()
+    os.read(first, 1)
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        os.kill(child, number)
+    assert os.waitpid(child, os.WNOHANG) == (0, 0)
+    os.kill(child, signal.SIGTERM)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM, "by which a parent may end it"
+    os.close(first)
+    os.close(told)

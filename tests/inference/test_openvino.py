@@ -1,5 +1,7 @@
 """The OpenVINO backend: the same answers as torch, new weights at the next question."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -17,6 +19,12 @@ def engine(backend, policy, say=lambda text: None):
     made = InferenceEngine(small.spec(5), slots=64, device=Device.pick("cpu"), seed=0, backend=backend, say=say)
     made.add("main", policy)
     return made
+
+
+@cache
+def precision():
+    """What OpenVINO calculates in on this machine."""
+    return OpenVinoStep(small.policy(5), small.spec(5)).precision
 
 
 def rows(count):
@@ -37,7 +45,7 @@ def test_answers_agree_with_torch(count):
     ours, theirs = (engine(backend, small.policy(5)) for backend in ("openvino", "torch"))
     log_probs, values = ours.evaluate("main", decisions.observation, decisions.legal)
     expected, expected_values = theirs.evaluate("main", decisions.observation, decisions.legal)
-    bf16 = OpenVinoStep(small.policy(5), small.spec(5)).precision == "bf16"
+    bf16 = precision() == "bf16"
     np.testing.assert_allclose(values, expected_values, atol=0.05 if bf16 else 1e-4)
     np.testing.assert_allclose(log_probs[decisions.legal], expected[decisions.legal], atol=0.05 if bf16 else 1e-3)
     chosen = np.take_along_axis(expected, log_probs.argmax(axis=1)[:, None], axis=1)[:, 0]

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import time
 from contextlib import suppress
 
@@ -16,7 +15,8 @@ from sparring.games.pokemon import PokemonNetwork, PokemonSettings, setup_pokemo
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.rollout.store import EpisodeStore, shards
 from tests import hex as small
-from tests.commands import SPARRING
+from tests.warm import Process
+from tests.warm import run as run_command
 
 
 @pytest.fixture(scope="module")
@@ -35,22 +35,25 @@ class Serving:
 
     def __init__(self, checkpoints, port=0):
         models = [word for name in ("a", "b") for word in ("--model", f"{name}={checkpoints / name}")]
-        command = [*SPARRING, "serve", *models, "--port", str(port)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        ready = self.process.stdout.readline()
+        self.process = Process("serve", *models, "--port", port)
+        ready = ""
+        while not ready.endswith("\n"):
+            assert self.process.poll() is None, self.process.stderr.read()
+            time.sleep(0.01)
+            ready += self.process.stdout.read()
         assert ready.startswith("Ready on tcp://127.0.0.1:"), ready
         assert ready.endswith(": a, b\n")
         self.address = ready.split()[2].rstrip(":")
         self.port = int(self.address.rsplit(":", 1)[1])
 
     def kill(self):
-        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.kill()
         self.process.wait()
 
 
 def selfplay(folder, games, *options):
-    command = f"selfplay hex --save {folder} --matches {games} --parallel 32 --shard 40 --threads 1 --size 4".split()
-    return subprocess.Popen([*SPARRING, *command, *options], stderr=subprocess.PIPE, text=True)
+    command = f"selfplay hex --save {folder} --matches {games} --parallel 16 --shard 20 --threads 1 --size 4".split()
+    return Process(*command, *options)
 
 
 def until(condition, process, seconds=200):
@@ -77,7 +80,7 @@ def assert_whole(folder, games, spec=None):
 def test_self_play_goes_on_when_its_policy_server_is_killed_and_started_again(checkpoints, tmp_path):
     server = Serving(checkpoints)
     folder = tmp_path / "games"
-    run = selfplay(folder, 400, "--model", f"{server.address}/a", "--opponent", f"{server.address}/b")
+    run = selfplay(folder, 200, "--model", f"{server.address}/a", "--opponent", f"{server.address}/b")
     try:
         until(lambda: len(shards(folder)) >= 2, run)
         server.kill()
@@ -87,7 +90,7 @@ def test_self_play_goes_on_when_its_policy_server_is_killed_and_started_again(ch
         run.kill()
         server.kill()
     assert run.returncode == 0, said
-    parts = assert_whole(folder, 400)
+    parts = assert_whole(folder, 200)
     assert parts[0].players == (f"{server.address}/a", f"{server.address}/b")
     assert set(np.concatenate([part.headers.version[part.headers.player == 1] for part in parts])) == {1}
     summary = json.loads((folder / "summary.json").read_text())
@@ -98,7 +101,7 @@ def test_self_play_goes_on_when_its_policy_server_is_killed_and_started_again(ch
 
 def test_self_play_goes_on_when_a_worker_is_killed(checkpoints, tmp_path):
     folder = tmp_path / "games"
-    run = selfplay(folder, 600, "--model", str(checkpoints / "a"), "--simulations", "0", "--workers", "2")
+    run = selfplay(folder, 400, "--model", str(checkpoints / "a"), "--simulations", "0", "--workers", "2")
     try:
         until(lambda: len(shards(folder)) >= 2, run)
         workers = [p for p in psutil.Process(run.pid).children() if "spawn_main" in " ".join(p.cmdline())]
@@ -109,7 +112,7 @@ def test_self_play_goes_on_when_a_worker_is_killed(checkpoints, tmp_path):
         run.kill()
     assert run.returncode == 0, said
     assert said.count("died (signal 9)") == 1
-    assert_whole(folder, 600)
+    assert_whole(folder, 400)
     assert json.loads((folder / "summary.json").read_text())["failed_matches"] > 0
     assert not psutil.pid_exists(workers[1].pid)
 
@@ -141,7 +144,7 @@ def test_self_play_goes_on_when_a_simulator_process_is_killed(tmp_path, workers)
     folder, games = tmp_path / "games", 24
     command = f"selfplay pokemon --save {folder} --matches {games} --parallel 8 --shard 6 --threads 1 --simulators 2"
     options = ["--model", str(tmp_path / "net"), "--workers", str(workers)]
-    run = subprocess.Popen([*SPARRING, *command.split(), *options], stderr=subprocess.PIPE, text=True)
+    run = Process(*command.split(), *options)
     try:
         until(lambda: len(shards(folder)) >= 1, run)
         children = psutil.Process(run.pid).children(recursive=True)
@@ -162,19 +165,16 @@ def test_self_play_goes_on_when_a_simulator_process_is_killed(tmp_path, workers)
 def test_status_of_a_server_and_of_none(checkpoints):
     server = Serving(checkpoints)
     try:
-        ask = [*SPARRING, "serve", "--status", server.address, "--json"]
-        report = json.loads(subprocess.run(ask, capture_output=True, text=True, timeout=100).stdout)
+        report = json.loads(run_command("serve", "--status", server.address, "--json").stdout)
         assert report["models"]["b"]["version"] == 1
     finally:
         server.kill()
-    done = subprocess.run(ask, capture_output=True, text=True, timeout=100)
+    done = run_command("serve", "--status", server.address, "--json")
     assert done.returncode == 1
     assert server.address in done.stderr
 
 
 def test_a_served_model_that_is_not_there_is_one_clear_line(tmp_path):
-    done = subprocess.run(
-        [*SPARRING, "serve", "--model", f"a={tmp_path / 'nothing'}"], capture_output=True, text=True, timeout=100
-    )
+    done = run_command("serve", "--model", f"a={tmp_path / 'nothing'}")
     assert done.returncode == 2
     assert "no such file or folder" in done.stderr

@@ -1,9 +1,6 @@
 """Self-play, GTP and analysis as other programs start them."""
 
 import json
-import os
-import signal
-import subprocess
 import time
 
 import numpy as np
@@ -12,7 +9,7 @@ import pytest
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.rollout.store import EpisodeStore, read_shard, shards
 from tests import hex as small
-from tests.commands import SPARRING
+from tests.warm import Process, run
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +23,6 @@ def checkpoint(tmp_path_factory):
 
 def selfplay(checkpoint, folder, games):
     return [
-        *SPARRING,
         *f"selfplay hex --model {checkpoint} --matches {games} --save {folder} --simulations 4 --parallel 32".split(),
         *["--shard", "40", "--threads", "1"],
     ]
@@ -34,17 +30,17 @@ def selfplay(checkpoint, folder, games):
 
 def test_killed_self_play_goes_on_at_the_count_on_disk(checkpoint, tmp_path):
     folder = tmp_path / "games"
-    first = subprocess.Popen(selfplay(checkpoint, folder, 100_000), stderr=subprocess.DEVNULL)
+    first = Process(*selfplay(checkpoint, folder, 100_000))
     deadline = time.monotonic() + 200
     while len(shards(folder)) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
-    os.kill(first.pid, signal.SIGKILL)
+    first.kill()
     first.wait()
     with EpisodeStore(folder, small.spec(4)) as store:
         held = store.matches
     kept = [path.read_bytes() for path in shards(folder)]
     assert held >= 80
-    done = subprocess.run(selfplay(checkpoint, folder, held + 70), capture_output=True, text=True, timeout=250)
+    done = run(*selfplay(checkpoint, folder, held + 70))
     assert done.returncode == 0, done.stderr
     store = EpisodeStore(folder, small.spec(4))
     store.close()
@@ -63,31 +59,20 @@ def test_killed_self_play_goes_on_at_the_count_on_disk(checkpoint, tmp_path):
     assert set(part.headers.version.tolist()) == {3}
     np.testing.assert_allclose(part.steps.policy.sum(axis=1), 1, atol=1e-4)
     assert "network calls a move" in done.stderr
-    again = subprocess.run(selfplay(checkpoint, folder, 50), capture_output=True, text=True, timeout=100)
+    again = run(*selfplay(checkpoint, folder, 50))
     assert "holds" in again.stderr
 
 
 def test_gtp_and_analysis_from_a_checkpoint(checkpoint, tmp_path):
     script = "boardsize 5\nplay black c3\n3 genmove white\nshowboard\nrubbish\nquit\n"
-    gtp = subprocess.run(
-        [*SPARRING, "gtp", "hex", str(checkpoint), "--simulations", "8"],
-        input=script,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
+    gtp = run("gtp", "hex", checkpoint, "--simulations", "8", input=script)
     answers = gtp.stdout.split("\n\n")
     assert answers[0] == "="
     assert answers[2].startswith("=3 ")
     assert "? unknown command: rubbish" in answers
     record = tmp_path / "game.sgf"
     record.write_text("(;FF[4]GM[11]SZ[4];B[a1];W[b2];B[a2])")
-    analysis = subprocess.run(
-        [*SPARRING, "analyse", "hex", str(checkpoint), str(record), "--simulations", "8"],
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
+    analysis = run("analyse", "hex", checkpoint, record, "--simulations", "8")
     lines = [json.loads(line) for line in analysis.stdout.splitlines()]
     assert [line["ply"] for line in lines] == [0, 1, 2, 3]
     assert all(sum(c["visits"] for c in line["candidates"]) == 8 or line["ply"] for line in lines)
@@ -99,8 +84,6 @@ def test_gtp_and_analysis_from_a_checkpoint(checkpoint, tmp_path):
         assert best["line"][0] == line["best"]
         assert not set(best["line"]) & set(line["moves"]), "a principal variation lays stones on free cells"
         assert -1 <= best["value"] <= 1
-    bad = subprocess.run(
-        [*SPARRING, "analyse", "hex", str(checkpoint), str(tmp_path / "none.sgf")], capture_output=True, text=True
-    )
+    bad = run("analyse", "hex", checkpoint, tmp_path / "none.sgf")
     assert bad.returncode == 2
     assert "none.sgf" in bad.stderr

@@ -320,7 +320,9 @@ def test_a_client_that_stops_answering_pings_is_noticed():
         connection.reset()
 
 
-def test_a_server_that_stops_answering_pings_is_left_and_tried_again():
+def test_a_server_that_stops_answering_pings_is_left_and_tried_again(monkeypatch):
+    monkeypatch.setattr("sparring.serving.client._PING_MS", 200)
+    monkeypatch.setattr("sparring.serving.client._SILENT_MS", 600)
     accepted = []
 
     def serve(listener):
@@ -338,9 +340,9 @@ def test_a_server_that_stops_answering_pings_is_left_and_tried_again():
         start = monotonic()
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
         with pytest.raises(RunError, match="no answer to hello"):
-            RemotePlayer(address, "main", SPEC, matches=1, timeout=10.0)
+            RemotePlayer(address, "main", SPEC, matches=1, timeout=3.0)
         assert len(accepted) >= 2
-        assert monotonic() - start < 20
+        assert monotonic() - start < 60
         listener.shutdown(tcp.SHUT_RDWR)
     for connection in accepted:
         connection.close()
@@ -373,7 +375,7 @@ def test_an_address_that_is_none_is_one_clear_line(address):
 
 def test_floods_resets_and_fuzzed_messages_beside_honest_clients():
     """The attack of `tests/torture/server.py`, small: no exit, no wrong answer, no memory kept."""
-    figures = torture(messages=2000, floods=12, flood_messages=10_000, endless=1, seed=0)
+    figures = torture(messages=1000, floods=8, flood_messages=4000, endless=1, seed=0, pause=0.01)
     assert figures["exits"] == 0
     assert figures["errors"] == []
     assert figures["wrong"] == figures["lost"] == 0

@@ -6,6 +6,7 @@ second run everything must be there, equal to an undisturbed run's, and nothing 
 
     python -m tests.torture.crash_points               every operation
     python -m tests.torture.crash_points --step 20     every twentieth
+    python -m tests.torture.crash_points --most 6      six of each command, evenly spread
 """
 
 import argparse
@@ -240,8 +241,11 @@ def warm_up(scenario, place):
         scenario.run(place)
 
 
-def torture(scenario, place, *, step=1, first=1):
-    """Kills `scenario` before every `step`-th operation, runs it again, and says what was wrong."""
+def torture(scenario, place, *, step=1, first=1, most=None):
+    """Kills `scenario` before every `step`-th operation, runs it again, and says what was wrong.
+
+    With `most` the steps are so long that there are no more kills than that.
+    """
     log = place / "log"
     journal = os.open(place / "operations", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     tally = Tally(scenario.name)
@@ -266,6 +270,8 @@ def torture(scenario, place, *, step=1, first=1):
     folder.rename(reference)
     if isinstance(scenario, Train):
         scenario.reference = reference
+    if most is not None:
+        step = max(step, -(-len(operations) // most))
     for number in range(first, len(operations) + 1, step):
         where = f"before operation {number}, {operations[number - 1].replace(str(folder), '')}"
         folder.mkdir()
@@ -301,6 +307,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--step", type=int, default=1, help="kill before every STEP-th operation")
     options.add_argument("--only", default="", help="one scenario")
+    options.add_argument("--most", type=int, help="kills of a scenario")
     chosen = options.parse_args()
     torch.set_num_threads(1)
     failed = False
@@ -310,7 +317,7 @@ def main():
                 place = Path(temporary) / str(number)
                 (place / "warm").mkdir(parents=True)
                 warm_up(scenario, place / "warm")
-                tally = torture(scenario, place, step=chosen.step)
+                tally = torture(scenario, place, step=chosen.step, most=chosen.most)
                 print(tally, *tally.problems[:20], sep="\n  ", flush=True)
                 failed |= bool(tally.problems)
     sys.exit(failed)

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -76,6 +77,8 @@ class Honest:
     lost: int = 0
     hellos: int = 0
     errors: list[str] = field(default_factory=list)
+    pause: float = 0.0
+    """Seconds between two requests."""
 
     def play(self) -> None:
         """Until told to stop."""
@@ -98,6 +101,7 @@ class Honest:
                 self.wrong += int((~same).sum())
                 arena.act(decisions, right.action)
                 self.lost, self.hellos = player.counters.lost, player.counters.hellos
+                sleep(self.pause)
         except Exception as error:
             self.errors.append(f"{type(error).__name__}: {error}")
         player.close()
@@ -147,8 +151,11 @@ def attack(address: str, *, messages: int, floods: int, flood_messages: int, end
     return sent
 
 
-def drain(address: str, server: subprocess.Popen[str], patience: float = 600.0) -> float:
-    """Waits until the server has read all that was sent, and has given back what is free; the seconds it took."""
+def drain(address: str, server: subprocess.Popen[str], settled: Callable[[], bool], patience: float = 600.0) -> float:
+    """Waits until the server has read all that was sent, and for a while until it has given back what is free.
+
+    Returns the seconds that reading took.
+    """
     start = monotonic()
     refused = -1
     while server.poll() is None and monotonic() - start < patience:
@@ -158,12 +165,16 @@ def drain(address: str, server: subprocess.Popen[str], patience: float = 600.0) 
         refused = now
         sleep(1)
     taken = monotonic() - start
-    sleep(8)
+    deadline = monotonic() + 8
+    while not settled() and monotonic() < deadline:
+        sleep(0.1)
     return taken
 
 
-def torture(*, messages: int, floods: int, flood_messages: int, endless: int, seed: int) -> dict[str, object]:
-    """The whole attack; the figures."""
+def torture(
+    *, messages: int, floods: int, flood_messages: int, endless: int, seed: int, pause: float = 0.0
+) -> dict[str, object]:
+    """The whole attack; the figures. `pause`: seconds that honest clients leave between two requests."""
     root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "tests.torture.server", "--serve"]
     server = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
@@ -171,7 +182,7 @@ def torture(*, messages: int, floods: int, flood_messages: int, endless: int, se
     address = server.stdout.readline().strip()
     process = psutil.Process(server.pid)
     stop = Event()
-    clients = [Honest(address, game, stop) for game in HONEST]
+    clients = [Honest(address, game, stop, pause=pause) for game in HONEST]
     players = [Thread(target=client.play) for client in clients]
     for player in players:
         player.start()
@@ -183,7 +194,8 @@ def torture(*, messages: int, floods: int, flood_messages: int, endless: int, se
             if server.poll() is None:
                 peak = max(peak, process.memory_info().rss)
 
-    sleep(3)
+    while any(client.rows < 100 and not client.errors for client in clients) and server.poll() is None:
+        sleep(0.1)
     before = process.memory_info().rss
     watcher = Thread(target=watch)
     watcher.start()
@@ -194,7 +206,7 @@ def torture(*, messages: int, floods: int, flood_messages: int, endless: int, se
             address, messages=messages, floods=floods, flood_messages=flood_messages, endless=endless, seed=seed
         )
     seconds = monotonic() - start
-    drained = drain(address, server)
+    drained = drain(address, server, lambda: process.memory_info().rss - before < GROWTH)
     after = process.memory_info().rss if server.poll() is None else 0
     report = server_status(address) if server.poll() is None else None
     stop.set()

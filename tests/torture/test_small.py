@@ -1,5 +1,6 @@
 """The scripts of this folder at a size that every run of the tests can bear."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,14 +12,18 @@ from tests.torture import damage, group_kills, two_writers
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(
-    ("scenario", "step"), [("keys", 1), ("setup rocket", 6), ("setup pokemon", 6), ("self-play", 12), ("train", 60)]
-)
-def test_killed_before_a_file_operation_the_same_command_goes_on(scenario, step):
-    command = [sys.executable, "-m", "tests.torture.crash_points", "--only", scenario, "--step", str(step)]
+@pytest.fixture(scope="module")
+def killed():
+    """What was said of each command, all of which were killed a few times."""
+    command = [sys.executable, "-m", "tests.torture.crash_points", "--most", "5"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert " 0 problems" in done.stdout
+    assert not done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("scenario", ["keys", "setup rocket", "setup pokemon", "self-play", "train"])
+def test_killed_before_a_file_operation_the_same_command_goes_on(killed, scenario):
+    assert re.search(rf"^{scenario}: \d+ operations, [3-5] kills, 0 problems$", killed, re.MULTILINE), killed
 
 
 def test_damaged_files_are_refused_or_read_right(tmp_path):

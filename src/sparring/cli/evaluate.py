@@ -13,6 +13,7 @@ from sparring.cli.options import (
     DeviceOption,
     Key,
     Parallel,
+    Patience,
     PolicyThreshold,
     Seed,
     Simulations,
@@ -40,6 +41,7 @@ def evaluate(
     temperature: Temperature = 1.0,
     simulations: Simulations = 0,
     policy_threshold: PolicyThreshold = 0.0,
+    patience: Patience = 60.0,
     device: DeviceOption = "auto",
     threads: Threads = 0,
     key: Key = None,
@@ -66,6 +68,7 @@ def evaluate(
         device=device,
         threads=threads,
         key=key,
+        patience=patience,
     )
     seating = Seating.of(first, second, game=game, settings=game_settings(context), rating=True)
     total = matches or rating_matches(seating.game)

@@ -24,11 +24,15 @@ Simulations = Annotated[int, typer.Option(min=0, help="Look-ahead of networks, a
 PolicyThreshold = Annotated[
     float, typer.Option(min=0, max=1, help="A network's actions less likely than this are never played.")
 ]
+Patience = Annotated[float, typer.Option(min=0.1, help="Seconds a program of others has for a move.")]
 DeviceOption = Annotated[Literal["auto", "cpu", "cuda", "mps"], typer.Option(help="Where networks run.")]
 Threads = Annotated[int, typer.Option(min=0, help="CPU threads of a network; 0: as many as cores are free.")]
 Key = Annotated[Path | None, typer.Option(help="client.key, for tcp:// players whose server has keys.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Rows at which a batch is full and need not wait for more.")]
 TimeoutMs = Annotated[float, typer.Option(min=0, help="No row waits longer for others to join it.")]
+Cluster = Annotated[
+    str | None, typer.Option(help="Play on a Ray cluster: ray://HOST:PORT, HOST:PORT, or auto for this machine's.")
+]
 Profile = Annotated[Path | None, typer.Option(help="Write where the time goes: a .html page, or .json for speedscope.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

@@ -35,7 +35,12 @@ def download(
     compress: Annotated[
         bool, typer.Option("--compress", help="Write .jsonl.zst, about a seventh of the size.")
     ] = False,
-    delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests to Showdown.")] = 1.0,
+    workers: Annotated[
+        int, typer.Option(min=1, max=32, help="Requests under way at the same time; files, of a data set.")
+    ] = 1,
+    delay: Annotated[
+        float, typer.Option(min=0, help="Seconds between two requests to Showdown, of all workers.")
+    ] = 1.0,
     url: Annotated[str, typer.Option(help="Where Showdown keeps its replays.")] = "https://replay.pokemonshowdown.com",
     as_json: AsJson = False,
 ) -> None:
@@ -58,11 +63,11 @@ def download(
     if source == "showdown":
         from sparring.games.pokemon.replays.site import ReplaySite
 
-        place = ReplaySite(formats, url=url, delay=delay)
+        place = ReplaySite(formats, url=url, delay=delay, workers=workers)
     else:
         from sparring.games.pokemon.replays.sets import DataSet
 
-        place = DataSet(source)
+        place = DataSet(source, workers=workers)
     filters = Filters(formats=formats, min_rating=min_elo, since=_seconds(since))
     with Interrupts(lambda: say("stopping; again to stop now")) as interrupts, DownloadLine() as line:
         report = fetch(
@@ -102,8 +107,14 @@ def parse(
         list[Path] | None,
         typer.Option(metavar="PATH", help="Battles to count from how often sets are used.  [default: the inputs]"),
     ] = None,
+    belief: Annotated[
+        bool, typer.Option("--belief", help="Also what both teams probably have, as the game's setting belief adds it.")
+    ] = False,
     min_turns: Annotated[int, typer.Option(min=0, help="Keep battles of so many turns.")] = 0,
     forfeits: Annotated[bool, typer.Option(help="Keep battles that a player gave up.")] = True,
+    custom_rules: Annotated[
+        bool, typer.Option("--custom-rules", help="Keep battles with other rules than their format's.")
+    ] = False,
     max_games: Annotated[int | None, typer.Option(min=1, help="Stop after so many.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -127,6 +138,7 @@ def parse(
         since=_seconds(since),
         min_turns=min_turns,
         forfeits=forfeits,
+        custom_rules=custom_rules,
     )
     plan = ImportPlan(
         game="pokemon",
@@ -135,7 +147,7 @@ def parse(
         workers=workers,
         most=max_games,
         filters=filters,
-        options=reading_options(find_format(format).id if format else "", own_team, corpus or inputs),
+        options=reading_options(find_format(format).id if format else "", own_team, corpus or inputs, belief=belief),
     )
     stopping = "stopping after the battles that are being read; again to stop now"
     with Interrupts(lambda: say(stopping)) as interrupts, ImportLine() as line:

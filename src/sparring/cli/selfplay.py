@@ -10,6 +10,7 @@ from sparring.cli.options import (
     EXTRA,
     PLAYER,
     BatchSize,
+    Cluster,
     DeviceOption,
     Key,
     Parallel,
@@ -49,6 +50,7 @@ def selfplay(
     threads: Threads = 0,
     key: Key = None,
     seed: Seed = 0,
+    cluster: Cluster = None,
     profile: Profile = None,
 ) -> None:
     """Play a player against itself or another and keep the episodes; killed or stopped, the same command goes on.
@@ -69,6 +71,7 @@ def selfplay(
         batch_size=batch_size,
         batch_seconds=timeout_ms / 1000,
         shard=shard,
+        cluster=cluster,
         seed=seed,
     )
     players = [model] if opponent in (None, model) else [model, str(opponent)]

@@ -12,6 +12,7 @@ from sparring.cli.options import (
     AsJson,
     DeviceOption,
     Key,
+    Patience,
     PolicyThreshold,
     Seed,
     Simulations,
@@ -58,12 +59,16 @@ def tournament(
     temperature: Temperature = 1.0,
     simulations: Simulations = 0,
     policy_threshold: PolicyThreshold = 0.0,
-    patience: Annotated[float, typer.Option(min=0.1, help="Seconds a program of others has for a move.")] = 60.0,
+    patience: Patience = 60.0,
     device: DeviceOption = "auto",
     threads: Threads = 0,
     key: Key = None,
     seed: Seed = 0,
     page: Annotated[Path | None, typer.Option(help="Write a page that needs no network.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="Keep the closest, longest and most surprising matches in this folder.")
+    ] = None,
+    kept: Annotated[int, typer.Option(min=1, max=1000, help="So many of each kind.")] = 3,
     as_json: AsJson = False,
 ) -> None:
     """Let players meet, and rate them: as a table with 95% intervals, as JSON, or as a page.
@@ -100,6 +105,8 @@ def tournament(
         anchor=anchor,
         seed=seed,
         workers=workers,
+        keep=keep,
+        kept=kept,
     )
     with Interrupts() as interrupts, TournamentScreen() as screen:
 
@@ -128,7 +135,7 @@ def tournament(
     if not summary["complete"]:
         screen.say(f"stopped; the same command goes on from {ledger}")
     if page is not None:
-        write_file(page, tournament_page(summary).encode("utf-8", "replace"))
+        write_file(page, tournament_page(summary, page.parent).encode("utf-8", "replace"))
         screen.say(f"{page} has the same as a page")
     if as_json:
         print(json.dumps(summary))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sparring.cli.app import NEXT_STEPS, app, say, show
-from sparring.cli.options import Profile
+from sparring.cli.options import Cluster, Profile
 
 if TYPE_CHECKING:
     from sparring.core import Game
@@ -28,9 +28,16 @@ def train(
     time_limit_hours: Annotated[
         float | None, typer.Option(help="Stop, saved, before so many hours have passed.")
     ] = None,
+    mock_data: Annotated[
+        bool, typer.Option("--mock-data", help="Play some matches to learn from: to try imitation without data.")
+    ] = False,
+    strict: Annotated[
+        bool | None, typer.Option("--strict", help="Refuse damaged files of data, instead of leaving them out.")
+    ] = None,
+    cluster: Cluster = None,
     profile: Profile = None,
 ) -> None:
-    """Train an agent by self-play; Ctrl-C saves, the same command goes on from there.
+    """Train an agent by self-play or from data; Ctrl-C saves, the same command goes on from there.
 
     Under torchrun all its processes train one agent together; see docs/cluster.md.
     """
@@ -43,14 +50,16 @@ def train(
     options = {
         "workers": workers,
         "seed": seed,
+        "strict": strict,
         "checkpoint.minutes": checkpoint_minutes,
         "job.time_limit_hours": time_limit_hours,
+        "cluster.address": cluster,
     }
     extra = [f"{key}={value}" for key, value in options.items() if value is not None]
     config, game = load_config(preset, [*(overrides or []), *extra])
     folder = run or Path("runs") / Path(preset).stem
     with profiled(profile, say):
-        outcome = run_training(config, game, RunFolder(folder), say=say)
+        outcome = run_training(config, game, RunFolder(folder), mock_data=mock_data, say=say)
     if not outcome.leads:
         return
     if not outcome.finished:

@@ -17,10 +17,12 @@ from sparring.core.errors import InputError, RunError, did_you_mean
 from sparring.core.extras import MissingPackage, install_command, missing_packages, optional
 from sparring.core.forward_model import ForwardModel
 from sparring.core.game import (
+    Followed,
     Game,
     Guest,
     Hosting,
     Installable,
+    MatchRecord,
     Named,
     Online,
     Rated,
@@ -55,6 +57,7 @@ __all__ = [
     "Decisions",
     "Episodes",
     "Field",
+    "Followed",
     "Forfeit",
     "Forfeiting",
     "ForwardModel",
@@ -70,6 +73,7 @@ __all__ = [
     "InputError",
     "Installable",
     "Interrupts",
+    "MatchRecord",
     "MissingPackage",
     "Named",
     "Naming",

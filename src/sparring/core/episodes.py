@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core.rows import Array, Rows
+from sparring.core.rows import Array, Rows, flatten, nested
 from sparring.core.spec import GameSpec
 
 
@@ -137,6 +137,26 @@ class Episodes:
         """The same episodes as `spec` sees them, with only `fields` of the observation."""
         seen = {name: self.steps.observation[name] for name in fields}
         return replace(self, spec=spec, steps=replace(self.steps, observation=seen))
+
+    def columns(self) -> dict[str, Array]:
+        """All arrays by flat name, `headers/...`, `steps/...` and `memory/...`: what crosses to another process."""
+        memory = {} if self.memory is None else {"memory": self.memory.columns()}
+        return flatten({"headers": self.headers.columns(), "steps": self.steps.columns(), **memory})
+
+    @classmethod
+    def from_columns(
+        cls, columns: Mapping[str, Array], *, spec: GameSpec, players: tuple[str, ...], segment: int = 0
+    ) -> "Episodes":
+        """Episodes of the arrays that `columns` named; other groups of names are passed over."""
+        parts = nested(columns)
+        return cls(
+            spec=spec,
+            players=players,
+            headers=Headers.from_columns(parts["headers"]),
+            steps=Steps.from_columns(parts["steps"]),
+            memory=SegmentMemory.from_columns(parts["memory"]) if "memory" in parts else None,
+            segment=segment,
+        )
 
     def take(self, episodes: NDArray[np.intp]) -> "Episodes":
         """Only the given episodes, in that order."""

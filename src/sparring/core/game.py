@@ -133,7 +133,27 @@ class Varied(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class MatchRecord:
+    """A match that has ended, for whoever may keep it."""
+
+    margin: float
+    """By how much it was won: the smaller, the closer it was."""
+    suffix: str
+    """Of its file: `.html`, `.sgf`."""
+    render: Callable[[Sequence[str]], bytes]
+    """The file, by the names of both sides; takes a while, so only what is kept is rendered."""
+
+
 @runtime_checkable
+class Followed(Protocol):
+    """A game whose matches can be followed, so that some of them are kept to be looked at."""
+
+    def follow(self, arena: Any, ended: Callable[[int, MatchRecord], None]) -> None:
+        """Hands over every match of a fresh `arena` by its slot, before `wait` returns the result."""
+        ...
+
+
 @runtime_checkable
 class Hosting(Protocol):
     """A game at which players of other programs can be seated, named as `KIND:WHAT`."""

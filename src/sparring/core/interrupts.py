@@ -51,10 +51,15 @@ class Interrupts:
             self._on_first()
 
 
-def stay_with_parent() -> None:
-    """A worker's first act: to leave signals to its parent, and to end when that does, however it does."""
-    for ignored in (signal.SIGINT, signal.SIGHUP):
+def leave_signals_to_parent() -> None:
+    """A worker's first act: a terminal signals the whole group, a scheduler the whole tree, and the parent answers."""
+    for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(ignored, signal.SIG_IGN)
+
+
+def stay_with_parent() -> None:
+    """The same, and to end when the parent does, however it does."""
+    leave_signals_to_parent()
     parent = parent_process()
     assert parent is not None
 

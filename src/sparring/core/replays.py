@@ -19,6 +19,10 @@ _OWN_ID = re.compile(r"(smogtours-)?gen\d\w*-\d+(-\w+)?")
 """Names that no two matches have: those that the site which keeps them has given."""
 
 
+FAILED = "reader failed"
+"""The reason of matches that the reader of a game could not read by a fault of its own: a later version may."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replay:
     """One match as text."""
@@ -50,6 +54,8 @@ class Filters:
     min_turns: int = 0
     forfeits: bool = True
     """Keep matches that a player gave up."""
+    custom_rules: bool = False
+    """Keep matches that were played by other rules than those of their format."""
 
 
 class Rejected(Exception):

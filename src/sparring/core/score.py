@@ -14,6 +14,8 @@ class Score:
     losses: int
     failed: int = 0
     """Matches that broke off; they count for nothing."""
+    forfeits: tuple[str, ...] = ()
+    """Why matches were forfeited, one text a match; whoever forfeited has lost."""
     decisions_per_match: float = 0.0
     points_per_minute: tuple[float, float] | None = None
     """Scored by the player and by the opponent (goals), in games that count them; failed matches left out."""
@@ -26,6 +28,7 @@ class Score:
             draws=self.draws + other.draws,
             losses=self.losses + other.losses,
             failed=self.failed + other.failed,
+            forfeits=self.forfeits + other.forfeits,
             decisions_per_match=decisions / max(1, self.matches + other.matches),
         )
 

@@ -7,7 +7,7 @@ vocabulary is kept with weights and episodes, so that both can be used there: nu
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -72,6 +72,10 @@ class Vocabulary:
                     new[..., column] = table[numbers]
                     lost += int(np.count_nonzero(numbers) - np.count_nonzero(new[..., column]))
         return renumbered, lost
+
+    def named_as(self, now: "Vocabulary") -> "Vocabulary":
+        """That of the same columns once they hold the numbers of `now`."""
+        return replace(self, names=now.names)
 
     def difference(self, now: "Vocabulary") -> str:
         """What became of the lists that `now` has otherwise, as in `moves: 954 kept, 2 new (ironwaltz, mudraid)`."""

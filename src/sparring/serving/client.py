@@ -42,6 +42,9 @@ from sparring.serving.protocol import (
 _REPEAT = 1.0
 """Seconds without an answer after which a request is sent again; doubled from one time to the next."""
 _REPEAT_MOST = 8.0
+_PING_MS = 2000
+_SILENT_MS = 6000
+"""After so long without an answer to its pings either end takes the other for gone."""
 
 H = TypeVar("H", bound=FromServer)
 
@@ -259,9 +262,9 @@ class _Line:
         self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
         self._socket.setsockopt(zmq.RCVHWM, 0)
         # pings come from ZMQ's own thread: a client that thinks is alive, one whose machine is gone is not
-        self._socket.setsockopt(zmq.HEARTBEAT_IVL, 2000)
-        self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 6000)
-        self._socket.setsockopt(zmq.HEARTBEAT_TTL, 6000)
+        self._socket.setsockopt(zmq.HEARTBEAT_IVL, _PING_MS)
+        self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, _SILENT_MS)
+        self._socket.setsockopt(zmq.HEARTBEAT_TTL, _SILENT_MS)
         self._socket.setsockopt(zmq.TCP_MAXRT, 10_000)
         if key is not None:
             secure_client(self._socket, key)
