@@ -69,6 +69,8 @@ class Rival:
         self._work: Future[None] | None = None
 
     def accept(self, battles: int) -> "Rival":
+        login = self.player.ps_client.wait_for_login(checking_interval=0.05, wait_for=120)
+        asyncio.run_coroutine_threadsafe(login, POKE_LOOP).result(120)
         self._work = asyncio.run_coroutine_threadsafe(self.player.accept_challenges(None, battles), POKE_LOOP)
         return self
 

@@ -11,6 +11,7 @@ import urllib.request
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException
@@ -154,6 +155,8 @@ class ReplaySite:
 
     def _had(self, answer: "Future[Replay | Rejected]") -> Replay | Rejected:
         """What was fetched. One that cannot be had is passed over, but not two in a row: then the site is at fault."""
+        while not wait_for([answer], timeout=0.1).done:  # not for ever in one go: Ctrl-C is only heard in between
+            self._pause(0.0)
         try:
             one = answer.result()
         except RunError as error:
