@@ -64,6 +64,7 @@ def test_it_keeps_the_rules_of_an_arena_with_new_processes(arena):
 
 
 def test_it_keeps_the_rules_of_an_arena(arena):
+    arena.start()  # else one worker may play all of it before the other is there
     report = check_arena(arena, matches=200)
     assert report.failed == 0
 

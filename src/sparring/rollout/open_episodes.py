@@ -2,7 +2,7 @@
 
 Hundreds of episodes grow at the same time and their steps arrive interleaved. Instead of a buffer per seat, all steps
 go to the end of one log, and each memory slot (match * seats + seat) keeps the numbers of its own; a finished episode
-is then one gather. Steps that were taken out are dropped, and those of open episodes move to the front of the log.
+is then one gather. Once half of the log has been taken out, the steps of open episodes move to its front.
 """
 
 from collections.abc import Mapping
@@ -115,11 +115,13 @@ class OpenEpisodes:
             memory=memory,
             segment=self._segment,
         )
-        self._keep_open()
+        if 2 * int(self.length.sum()) <= self._log.used:
+            self._keep_open()
         return episodes
 
     def snapshot(self) -> dict[str, Array]:
         """Everything the open episodes are made of, with nothing finished left inside."""
+        self._keep_open()
         state: dict[str, Array] = {
             "length": self.length.copy(),
             "version": self._version.copy(),
