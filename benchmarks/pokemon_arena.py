@@ -19,7 +19,7 @@ from pathlib import Path
 
 import measure
 
-FORMATS = {"gen1randombattle": (5.0, 1), "gen9randombattle": (3.5, 2), "gen9randomdoublesbattle": (2.5, 2)}
+FORMATS = {"gen1randombattle": (7.0, 1), "gen9randombattle": (6.0, 2), "gen9randomdoublesbattle": (6.5, 2)}
 """Formats, how many times poke-env's speed is wanted, and simulator processes (ours and the limit's)."""
 PYTHON_MICROSECONDS = {"gen1randombattle": 70, "gen9randombattle": 85, "gen9randomdoublesbattle": 150}
 """What a decision may cost this process, simulators apart."""
