@@ -32,12 +32,12 @@ def run(address: str, collectors: int, seconds: float, overrides: list[str]) -> 
         while training.advance()["play/collectors"] < collectors:  # until all play
             pass
         done, start, stages = training.decisions, perf_counter(), dict(training.stages.seconds)
-        played = training.collector.busy_seconds
+        played = training.playing.busy_seconds
         while perf_counter() - start < seconds:
             training.advance()
         wall = perf_counter() - start
         spent = {stage: (total - stages.get(stage, 0.0)) / wall for stage, total in training.stages.seconds.items()}
-        busy = (training.collector.busy_seconds - played) / wall / collectors
+        busy = (training.playing.busy_seconds - played) / wall / collectors
         return {"rate": (training.decisions - done) / wall, "busy": busy, **spent}
     finally:
         training.close()

@@ -76,7 +76,7 @@ def end_to_end(*, overlap: bool, quick: bool) -> tuple[Run, Episodes | None]:
         run = Run((training.decisions - done) / seconds, (cpu_so_far() - spent) / seconds, shares)
         name = "overlapped" if overlap else "synchronous"
         measure.say(f"{name}: {run.rate:,.0f} decisions/s, {run.busy:.2f} cores busy")
-        return run, None if overlap else training.collector.collect(4096)
+        return run, None if overlap else training.playing.collect(4096)
     finally:
         training.close()
 

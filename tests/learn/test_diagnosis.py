@@ -142,7 +142,7 @@ def test_out_of_memory_names_the_setting_to_lower(monkeypatch, error):
         RunError, match=r"out of memory while learning: lower learner.minibatch_size or the size of the network"
     ):
         run.advance()
-    monkeypatch.setattr(run.collector, "collect", fails)
+    monkeypatch.setattr(run.playing, "collect", fails)
     with pytest.raises(RunError, match=r"out of memory while playing: lower matches or learner.batch_size"):
         run.advance()
 

@@ -12,7 +12,7 @@ from sparring.core import InputError  # isort: skip
 from sparring.policy.checkpoint import tensor_bytes  # isort: skip
 from sparring.rollout import fleet as fleets  # isort: skip
 from sparring.rollout.fleet import Piece, Stream  # isort: skip
-from sparring.training.cluster import ClusterCollector, RunPlaying  # isort: skip
+from sparring.training.cluster import ClusterPlay, RunPlaying  # isort: skip
 from sparring.training.config import validate_config  # isort: skip
 from sparring.training.opponents import find_opponents  # isort: skip
 from sparring.training.self_play import SelfPlay  # isort: skip
@@ -106,7 +106,7 @@ def test_what_is_too_old_is_dropped_and_counted_and_never_makes_a_batch_empty():
     part.swap(weights_of(part), 3)
     part.collect(60.0, 400)  # until the last match that began with the old ones has ended
     fresh = part.collect(60.0, 300)
-    made = object.__new__(ClusterCollector)
+    made = object.__new__(ClusterPlay)
     made.counters, made._dropped, made._spec, made._max_lag, made._version = fresh.counters, 0, spec, 2, 3
     nothing = Piece({}, counters=fresh.counters)
     made._fleet = Pieces([nothing, *old, nothing, fresh])

@@ -90,8 +90,8 @@ def test_networks_among_the_opponents_play_in_the_engine_of_the_policy():
     play = SelfPlay(config, game, find_opponents(config, game, Path("r")), say=lambda text: None)
     try:
         assert list(play.engine.policies) == ["main", "runs-old", "hex-7x7"]
-        assert all(isinstance(play.table.opponents[tag], NetworkPlayer) for tag in ("runs-old", "hex-7x7"))
-        assert isinstance(play.table.opponents["path"], Resumable)
+        assert all(isinstance(play.playing.table.opponents[tag], NetworkPlayer) for tag in ("runs-old", "hex-7x7"))
+        assert isinstance(play.playing.table.opponents["path"], Resumable)
     finally:
         play.close()
 

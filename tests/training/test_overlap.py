@@ -26,7 +26,7 @@ CONFIG = {
 def test_playing_and_learning_happen_at_the_same_time():
     """The learner only returns once the next collection has begun in another thread."""
     run = poker.training(**CONFIG)
-    playing, real = threading.Event(), run.collector.collect
+    playing, real = threading.Event(), run.playing.collect
     learner, update = run.algorithm.learner, run.algorithm.learner.update
 
     def collect(rows):
@@ -39,7 +39,7 @@ def test_playing_and_learning_happen_at_the_same_time():
         playing.clear()
         return update(episodes, **steering)
 
-    run.collector.collect, learner.update = collect, learn
+    run.playing.collect, learner.update = collect, learn
     for _ in range(3):
         run.advance()
     run.close()
@@ -94,7 +94,7 @@ def test_a_failure_in_the_playing_thread_ends_the_run(tmp_path):
     def broken(rows):
         raise RuntimeError("the arena died")
 
-    run.collector.collect = broken
+    run.playing.collect = broken
     run.advance()
     with pytest.raises(RuntimeError, match="the arena died"):
         run.advance()

@@ -1,4 +1,4 @@
-"""Playing a run's matches on a Ray cluster: for the loop, a collector like that of this process.
+"""Playing a run's matches on a Ray cluster: for the loop, playing like that of this process.
 
 Each process of the fleet sets a table as the run itself would, with a part of its matches, and plays at it on one CPU.
 Every process draws by the same lot who meets whom, from serial numbers that no two share, so that the run knows of each
@@ -12,13 +12,15 @@ from typing import Any
 import msgspec
 import numpy as np
 import torch
+from torch import Tensor
 
-from sparring.core import Adaptive, Episodes, Game, GameSpec, InputError, RunError
+from sparring.core import Adaptive, Episodes, Game, GameSpec, InputError, Resumable, RunError
 from sparring.core.settings import convert
 from sparring.inference import Device
 from sparring.league import Entrant
-from sparring.policy.checkpoint import parse_tensors
+from sparring.policy.checkpoint import parse_tensors, tensor_bytes
 from sparring.policy.network import build_network
+from sparring.report.progress import announced
 from sparring.rollout import Meetings
 from sparring.rollout.collector import Counters
 from sparring.rollout.fleet import AHEAD, Fleet, Piece, Stream, cluster_cpus, connect, disconnect
@@ -26,13 +28,14 @@ from sparring.training.algorithms import build_algorithm
 from sparring.training.config import TrainConfig
 from sparring.training.opponents import POLICY
 from sparring.training.playing import make_engine, set_table
+from sparring.training.rating import Standing
 
 _ALL_TOO_OLD = 20
 """Batches in a row of which every episode is too old."""
 
 
-class ClusterCollector:
-    """The matches of a run, played by the processes of a Ray cluster; the face of `rollout.Collector`."""
+class ClusterPlay:
+    """The matches of a run, played by the processes of a Ray cluster."""
 
     def __init__(
         self,
@@ -47,10 +50,13 @@ class ClusterCollector:
         """`rows` are the decisions of an update, which all processes play a part of."""
         assert config.cluster.address is not None
         self.counters = Counters()
+        self.standing = None
+        """Arenas that change with how they are played are refused."""
         self._dropped = 0
         self._spec = spec
         self._max_lag = config.max_policy_lag
         self._version = 0
+        self._say = say
         connect(config.cluster.address)
         count = config.cluster.collectors or max(1, cluster_cpus() - 1)
         count = min(count, config.matches)
@@ -62,12 +68,27 @@ class ClusterCollector:
 
     def start(self) -> None:
         """Waits until somebody can play."""
-        self._fleet.start()
+        with announced("waiting for the cluster to start", self._say):
+            self._fleet.start()
 
-    def publish(self, weights: bytes, version: int) -> None:
-        """Has everybody play with these weights, safetensors, from now on."""
+    def publish(self, weights: Mapping[str, Tensor], version: int) -> None:
+        """Has everybody play with these weights from now on."""
         self._version = version
-        self._fleet.publish(weights, version)
+        self._fleet.publish(tensor_bytes(weights), version)
+
+    def between(self) -> None:
+        """Shares never change: a league is refused."""
+
+    def adapt(self, metrics: Mapping[str, float]) -> str | None:
+        """Nothing changes."""
+        return None
+
+    def stand_at(self, standing: Standing) -> None:
+        """Nothing changes."""
+
+    def resumable(self) -> dict[str, Resumable]:
+        """Matches in play are lost: a resumed run begins with fresh ones."""
+        return {}
 
     def collect(self, rows: int) -> Episodes:
         """Waits until episodes that are not too old hold at least `rows` steps, and returns those episodes."""

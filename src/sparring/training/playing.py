@@ -1,24 +1,82 @@
 """Who plays in a run: engine, arena, the policy and its opponents, and the collector that joins them.
 
-In this process, or in one of a cluster, which plays with its own seeds, on the CPU, with weights that it is sent.
+In this process (`LocalPlay`), or in those of a cluster (`training.cluster.ClusterPlay`), each of which plays with its
+own seeds, on the CPU, with weights that it is sent.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from torch import nn
+from torch import Tensor, nn
 
-from sparring.core import Arena, Game, GameSpec, Player, gather
+from sparring.core import Adaptive, Arena, Episodes, Game, GameSpec, Player, Resumable, gather
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine
 from sparring.league import Entrant
 from sparring.report.progress import announced
 from sparring.rollout import Collector, Lineup, WorkerArena
+from sparring.rollout.collector import Counters
 from sparring.serving import RemotePlayer
-from sparring.training.algorithms import Algorithm
+from sparring.training.algorithms import Algorithm, Reporting
 from sparring.training.config import TrainConfig
 from sparring.training.opponents import POLICY, opponent_style
+from sparring.training.opposition import Opposition
+from sparring.training.rating import Standing
+
+
+class Playing(Protocol):
+    """Who plays the matches of a run."""
+
+    @property
+    def counters(self) -> Counters:
+        """What has been played so far."""
+        ...
+
+    @property
+    def standing(self) -> Standing:
+        """Where the arena's curriculum stands; None without one."""
+        ...
+
+    def start(self) -> None:
+        """Waits until matches can be played; raises `InputError` if they cannot."""
+        ...
+
+    def collect(self, rows: int) -> Episodes:
+        """Plays until ended episodes have at least `rows` steps, and returns those episodes."""
+        ...
+
+    def between(self) -> None:
+        """Called before every `collect`, while nothing is played: takes up who is met from now on."""
+        ...
+
+    def take_dropped(self) -> int:
+        """Episodes that `collect` has left out because their weights were too old, since the last call."""
+        ...
+
+    def publish(self, weights: Mapping[str, Tensor], version: int) -> None:
+        """Called when the run's engine has taken up `weights`: has those play with them who play elsewhere."""
+        ...
+
+    def adapt(self, metrics: Mapping[str, float]) -> str | None:
+        """Lets a curriculum see an update's metrics; what has changed, in words, if anything has."""
+        ...
+
+    def stand_at(self, standing: Standing) -> None:
+        """Goes back to where a curriculum stood."""
+        ...
+
+    def report(self) -> dict[str, float]:
+        """Metrics of those who play."""
+        ...
+
+    def resumable(self) -> dict[str, Resumable]:
+        """The parts that hold matches in play; none where a resumed run begins with fresh ones."""
+        ...
+
+    def close(self) -> None:
+        """Ends playing."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -52,6 +110,81 @@ class Table:
             if isinstance(player, RemotePlayer):
                 player.close()
         self.arena.close()
+
+
+class LocalPlay:
+    """The matches of a run played by this process, or by its workers."""
+
+    def __init__(
+        self, table: Table, algorithm: Algorithm, opposition: Opposition, *, say: Callable[[str], None]
+    ) -> None:
+        self.table = table
+        self.collector = table.collector(algorithm, opposition.lineup, others=opposition.players)
+        self._opposition = opposition
+        self._say = say
+
+    @property
+    def counters(self) -> Counters:
+        """What has been played so far."""
+        return self.collector.counters
+
+    @property
+    def standing(self) -> Standing:
+        """Where the arena's curriculum stands; None without one."""
+        arena = self.table.arena
+        return arena.standing() if isinstance(arena, Adaptive) else None
+
+    def start(self) -> None:
+        """Waits for worker processes, if there are any."""
+        if isinstance(self.table.arena, WorkerArena):
+            with announced(f"waiting for {self.table.arena.helpers().count} workers to start", self._say):
+                self.table.arena.start()
+
+    def collect(self, rows: int) -> Episodes:
+        """Plays until ended episodes have at least `rows` steps."""
+        return self.collector.collect(rows)
+
+    def between(self) -> None:
+        """Matches that begin from now on are drawn by the present shares."""
+        self._opposition.renew(oldest=int(self.collector.serials.min()), upcoming=self.collector.next_serial)
+
+    def take_dropped(self) -> int:
+        """None is left out here."""
+        return 0
+
+    def publish(self, weights: Mapping[str, Tensor], version: int) -> None:
+        """Everybody plays by the run's engine."""
+
+    def adapt(self, metrics: Mapping[str, float]) -> str | None:
+        """Lets the arena's curriculum see an update's metrics."""
+        return self.table.arena.adapt(metrics) if isinstance(self.table.arena, Adaptive) else None
+
+    def stand_at(self, standing: Standing) -> None:
+        """Goes back to where the arena's curriculum stood."""
+        if isinstance(self.table.arena, Adaptive) and standing is not None:
+            self.table.arena.stand_at(standing)
+
+    def report(self) -> dict[str, float]:
+        """Metrics of the policy's player and of the arena."""
+        found: dict[str, float] = {}
+        for part in (self.table.player, self.table.arena):
+            if isinstance(part, Reporting):
+                found |= part.report()
+        return found
+
+    def resumable(self) -> dict[str, Resumable]:
+        """Arena, collector, engine and players, if the arena can keep its matches."""
+        table = self.table
+        if not isinstance(table.arena, Resumable):
+            return {}
+        parts: dict[str, Resumable] = {"arena": table.arena, "collector": self.collector, "engine": table.engine}
+        opponents = {f"opponent-{tag}": player for tag, player in table.opponents.items()}
+        players = {"player": table.player, **opponents, **self._opposition.players}
+        return parts | {name: player for name, player in players.items() if isinstance(player, Resumable)}
+
+    def close(self) -> None:
+        """Ends playing and frees the arena."""
+        self.table.close()
 
 
 def make_engine(

@@ -1,24 +1,69 @@
 """What a run holds its policy to: its anchor, and choices of others that it rehearses."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from sparring.core import GameSpec, InputError
+import msgspec
+
+from sparring.core import Array, GameSpec, InputError
 from sparring.inference import Device
 from sparring.league import Entrant
+from sparring.learn.magnet import MagnetSettings
+from sparring.learn.rehearsal import Rehearsal
 from sparring.learn.ties import Anchor, Tie
+from sparring.policy import Policy
 from sparring.training.config import TrainConfig
+from sparring.training.datasets import HeldOut, Lessons
+
+
+class Rehearsing:
+    """Choices of others that a policy rehearses while it plays: episodes on disk, a share of every gradient step."""
+
+    def __init__(
+        self, config: TrainConfig, spec: GameSpec, policy: Policy, *, device: Device, say: Callable[[str], None]
+    ) -> None:
+        share = config.data_share
+        learner = config.learner.ppo if isinstance(config.learner, MagnetSettings) else config.learner
+        rows = max(1, round(learner.minibatch_size * share / (1 - share)))
+        length = getattr(learner, "segment_length", 1) if policy.initial_memory(1) else 1
+        alone = msgspec.structs.replace(config, workers=0)
+        self._lessons = Lessons(alone, spec, policy, rows=rows, length=length, say=say)
+        self._held_out = HeldOut(alone, spec, device=device)
+        self.tie = Rehearsal(policy, self._lessons.draw, share=share, device=device)
+        say(f"{share:.0%} of every gradient step from {self._lessons.about}")
+
+    def validate(self, policy: Policy) -> dict[str, float]:
+        """How well held-out choices are foretold."""
+        return self._held_out.validate(policy, self._lessons.frequent)
+
+    def snapshot(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Where in the data the run is: values and arrays."""
+        return self._lessons.snapshot()
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Goes on behind the last batch of a `snapshot`."""
+        self._lessons.restore(values, arrays)
+
+    def close(self) -> None:
+        """Stops reading."""
+        self._lessons.close()
 
 
 class Ties:
     """The ties of a run, as they are after so many decisions."""
 
     def __init__(
-        self, config: TrainConfig, spec: GameSpec, opponents: Mapping[str, Entrant], *, device: Device
+        self,
+        config: TrainConfig,
+        spec: GameSpec,
+        opponents: Mapping[str, Entrant],
+        *,
+        device: Device,
+        rehearsing: Rehearsing | None = None,
     ) -> None:
         self._settings = config.anchor
         self._anchor: Anchor | None = None
-        self.rehearsal: Tie | None = None
+        self._rehearsing = rehearsing
         if config.anchor is not None:
             network: tuple[Any, int] | None = opponents[config.anchor.to].network(spec)
             if network is None or not callable(getattr(network[0], "unroll", None)):
@@ -31,7 +76,7 @@ class Ties:
 
     def at(self, decisions: int) -> list[Tie]:
         """What holds the policy in the next update."""
-        ties: list[Tie] = [] if self.rehearsal is None else [self.rehearsal]
+        ties: list[Tie] = [] if self._rehearsing is None else [self._rehearsing.tie]
         if self._anchor is not None and self._settings is not None:
             until = self._settings.until
             left = 1.0 if until is None else max(0.0, 1 - decisions / until)

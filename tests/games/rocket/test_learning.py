@@ -58,7 +58,7 @@ def test_a_nan_in_an_observation_stops_training_and_is_named():
     config, game = validate_config(data, where="test")
     training = SelfPlay(config, game, find_opponents(config, game, Path("run")), say=lambda text: None)
     training.advance()
-    training.arena._groups[0]._observation["world"][3, 7] = np.nan
+    training.playing.table.arena._groups[0]._observation["world"][3, 7] = np.nan
     with pytest.raises(RunError, match="observation.world is not finite"):
         training.advance()
     training.close()

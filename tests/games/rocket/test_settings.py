@@ -131,7 +131,7 @@ def test_a_preset_learns_an_update_with_the_memory_it_names(preset, memory):
     config, game = load_config(preset, small)
     training = SelfPlay(config, game, find_opponents(config, game, Path("run")), say=lambda text: None)
     values = training.advance()
-    segment = training.collector._segment
+    segment = training.playing.collector._segment
     training.close()
     assert np.isfinite(values["loss/policy_loss"])
     assert segment == (16 if memory else 0)

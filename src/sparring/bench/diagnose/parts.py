@@ -17,6 +17,7 @@ from sparring.core.settings import convert
 from sparring.inference.engine import Asked
 from sparring.rollout.store import EpisodeStore, read_shard
 from sparring.training.opponents import POLICY, find_opponents
+from sparring.training.playing import LocalPlay
 from sparring.training.self_play import SelfPlay
 
 BATCHES = tuple(2**power for power in range(10))
@@ -131,32 +132,34 @@ class PipelinePart:
         with ExitStack() as undo:
             undo.callback(self.trainee.close)
             self.trainee.start()
+            assert isinstance(self.trainee.playing, LocalPlay)
+            self._playing = self.trainee.playing
             self.trainee.advance()  # until the first matches have ended, rows come late; and kernels are compiled
             undo.pop_all()
 
     @property
     def helper_count(self) -> int:
         """How many helpers step the matches."""
-        arena = self.trainee.arena
+        arena = self._playing.table.arena
         return arena.helpers().count if isinstance(arena, Helped) else 0
 
     @property
     def helped_by(self) -> tuple[str, str]:
         """The stage in which helpers are waited for and the setting that makes them more; both empty without any."""
-        arena = self.trainee.arena
+        arena = self._playing.table.arena
         found = arena.helpers() if isinstance(arena, Helped) else None
         return ("", "") if found is None else (found.waits, found.setting)
 
     @property
     def decisions_per_match(self) -> float | None:
         """Of the matches that have ended so far; None before the first."""
-        counters = self.trainee.collector.counters
+        counters = self._playing.counters
         return counters.decisions / counters.matches if counters.matches else None
 
     def episodes(self) -> Episodes:
         """Some episodes that the policy has just played."""
         self.trainee.pause()
-        return self.trainee.collector.collect(self._rows)
+        return self._playing.collect(self._rows)
 
     def round(self, seconds: float) -> Trained:
         """Updates for about so long, at least one."""
@@ -176,7 +179,7 @@ class PipelinePart:
         self.trainee.close()
 
     def _read(self) -> _Clocks:
-        run, arena = self.trainee, self.trainee.arena
+        run, arena = self.trainee, self._playing.table.arena
         return _Clocks(
             at=perf_counter(),
             rows=run.decisions,
@@ -184,7 +187,7 @@ class PipelinePart:
             answered=run.engine.counters.rows,
             forward=run.engine.counters.forward_seconds,
             loop=dict(run.stages.seconds),
-            collector=dict(run.collector.counters.stages.seconds),
+            collector=dict(self._playing.counters.stages.seconds),
             arena=dict(arena.stages.seconds) if isinstance(arena, Staged) else None,
             helpers=dict(arena.helpers().seconds) if isinstance(arena, Helped) else {},
         )

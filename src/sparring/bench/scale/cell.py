@@ -20,6 +20,7 @@ from sparring.inference.threads import set_threads
 from sparring.rollout import Collector, everyone
 from sparring.training.config import TrainConfig
 from sparring.training.opponents import POLICY
+from sparring.training.playing import LocalPlay
 from sparring.training.self_play import SelfPlay, first_policy
 
 _WARM_UP = 1.5
@@ -95,8 +96,8 @@ def _collector(config: TrainConfig, servers: int) -> Iterator[Collector]:
         return
     with closing(SelfPlay(config, game, {}, say=_silent)) as training:
         training.start()
-        assert isinstance(training.collector, Collector)
-        yield training.collector
+        assert isinstance(training.playing, LocalPlay)
+        yield training.playing.collector
 
 
 @contextmanager

@@ -1,0 +1,129 @@
+"""Whom the policy of a run meets: itself, the fixed opponents of its configuration, and the pool of its league."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from sparring.core import Episodes, Game, GameSpec, Player
+from sparring.inference import InferenceEngine
+from sparring.league.entrants import tag_of
+from sparring.policy.checkpoint import Checkpoint
+from sparring.policy.network import build_network
+from sparring.rollout import Lineup, Meetings
+from sparring.training.algorithms import Algorithm
+from sparring.training.config import TrainConfig
+from sparring.training.league import League
+from sparring.training.league.league import POOL
+from sparring.training.opponents import POLICY
+
+
+class Opposition:
+    """Who is met in which match, how often each is, and how the policy did.
+
+    Opponents have numbers: 0 is the policy itself, then those of the configuration, then the members of the pool.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        game: Game,
+        spec: GameSpec,
+        *,
+        engine: InferenceEngine,
+        algorithm: Algorithm,
+        pool: Path | None,
+        say: Callable[[str], None],
+    ) -> None:
+        """`pool` is the folder of the league's members, for a run that has a league."""
+        self._config = config
+        self._game = game
+        self._spec = spec
+        self._say = say
+        fixed = len(config.opponents)
+        self._meetings = Meetings(spec.seats, seed=config.seed, last=fixed + (config.league is not None))
+        self.league: League | None = None
+        if config.league is not None:
+            if pool is None:
+                raise ValueError("a league needs a folder for its pool")
+            self.league = League(
+                config.league,
+                folder=pool,
+                engine=engine,
+                beside=POLICY,
+                copy=self._copy_member,
+                seat=algorithm.player,
+                meetings=self._meetings,
+                first=fixed + 1,
+                matches=config.matches,
+                seed=config.seed,
+                say=say,
+            )
+        self._meetings.change(self._shares(), at=0)
+        self._oldest = 0
+        """No match before this number will be asked about again."""
+
+    @property
+    def lineup(self) -> Lineup:
+        """Who sits where, by the numbers of matches."""
+        return self._meetings
+
+    @property
+    def players(self) -> dict[str, Player]:
+        """Those who play for the pool, by name; they are numbered after the fixed opponents."""
+        return {} if self.league is None else {POOL: self.league.player}
+
+    def renew(self, *, oldest: int, upcoming: int) -> None:
+        """From match number `upcoming` on, the pool is met as its present shares say; `oldest` is still in play."""
+        if self.league is not None:
+            self._oldest = oldest
+            self._meetings.change(self._shares(), at=upcoming)
+
+    def win_rates(self, episodes: Episodes) -> dict[str, float]:
+        """How the policy did against each fixed opponent that it met in `episodes`, by tag; a draw is a half."""
+        met = self._meetings.opponents(episodes.headers.serial)
+        won = (episodes.headers.outcome + 1) / 2
+        tags = map(tag_of, self._config.opponents)
+        of = {tag: episodes.headers.complete & (met == number) for number, tag in enumerate(tags, 1)}
+        return {tag: float(won[rows].mean()) for tag, rows in of.items() if rows.any()}
+
+    def after_update(self, checkpoint: Callable[[], Checkpoint], update: int, episodes: Episodes) -> dict[str, float]:
+        """Counts the matches of `episodes` against the pool, and lets the league see the new policy; its metrics."""
+        if self.league is None:
+            return {}
+        headers = episodes.headers
+        ended = np.flatnonzero(headers.complete)
+        serials, first = np.unique(headers.serial[ended], return_index=True)
+        points = (headers.outcome[ended][first].astype(np.float64) + 1) / 2
+        self.league.note(self._meetings.opponents(serials), points)
+        self._meetings.forget(self._oldest)
+        self.league.after_update(checkpoint, update, episodes)
+        return self.league.metrics()
+
+    def snapshot(self) -> dict[str, Any]:
+        """The league and who has met whom, JSON-ready; empty without a league."""
+        if self.league is None:
+            return {}
+        return {"league": self.league.snapshot(), "meetings": self._meetings.snapshot()}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Goes back to a `snapshot`."""
+        if self.league is not None:
+            self.league.restore(snapshot["league"])
+            self._meetings.restore(snapshot["meetings"])
+
+    def _copy_member(self, checkpoint: Checkpoint) -> nn.Module:
+        """A network of its own; code that a checkpoint of the pool names counts only if the run's own network is it."""
+        own = dict(checkpoint.network) == dict(self._config.network)
+        factory = partial(build_network, self._config.network, self._game) if own else None
+        return checkpoint.policy(self._spec, factory, say=self._say)
+
+    def _shares(self) -> dict[int, float]:
+        """How often each opponent is met, by number: the fixed ones, and in the rest those of the pool."""
+        fixed = dict(enumerate(self._config.opponents.values(), 1))
+        pool = {} if self.league is None else self.league.shares()
+        rest = max(0.0, 1 - sum(fixed.values()))
+        return fixed | {number: rest * share for number, share in pool.items()}
