@@ -1,8 +1,6 @@
 """A tournament on a Ray cluster: every match once, whoever dies, and the ledger as if it had been played here."""
 
 import json
-import os
-import signal
 from threading import Thread
 from time import monotonic, sleep
 
@@ -130,11 +128,10 @@ def test_the_command_plays_on_a_cluster_and_one_who_is_killed_costs_nothing(tmp_
         end = monotonic() + 300
         while monotonic() < end and not killed:
             if ledger.exists() and len(kept(ledger)) > 40:
-                for process in psutil.process_iter(["cmdline"]):
-                    if any("ray::_Actor" in word for word in process.info["cmdline"] or ()):
-                        os.kill(process.pid, signal.SIGKILL)
-                        killed.append(process.pid)
-                        return
+                actors = [one for one in psutil.Process().children(recursive=True) if "ray::_Actor" in one.name()]
+                if actors:
+                    actors[0].kill()
+                    killed.append(actors[0])
             sleep(0.02)
 
     with simulated(2, 1) as cluster:

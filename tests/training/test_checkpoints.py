@@ -59,6 +59,22 @@ def test_a_damaged_state_is_told_and_the_one_before_it_is_taken(tmp_path):
     assert "going back to the one before" in told[0]
 
 
+def test_parts_of_states_that_rank_0_does_not_have_are_dropped(tmp_path):
+    """It was killed before it wrote its own, or has dropped them since."""
+    config, _ = load_config("kuhn-ppo", SMALL)
+    folder, of_rank_1 = RunFolder(tmp_path), RunFolder(tmp_path)
+    folder.open(config)
+    for update in (1, 2, 3):
+        of_rank_1.save_resume(state(update), rank=1)
+        folder.save_resume(state(update))
+    of_rank_1.save_resume(state(4), rank=1)
+    folder.close()
+    assert sorted(path.name for path in tmp_path.glob("resume/rank-1/*")) == ["00000002", "00000003", "00000004"]
+    assert folder.open(config, pytest.fail).update == 3
+    folder.close()
+    assert sorted(path.name for path in tmp_path.glob("resume/rank-1/*")) == ["00000002", "00000003"]
+
+
 def test_two_successive_checkpoints_with_the_same_learner_are_an_error(tmp_path):
     folder = RunFolder(tmp_path)
     folder.save_resume(state(1))

@@ -5,9 +5,12 @@ import shutil
 import pytest
 import torch
 
-from sparring.core import InputError
+from sparring.core import InputError, RunError
+from sparring.learn import parallel
 from sparring.policy.checkpoint import load_checkpoint
-from sparring.training.config import load_config, validate_config
+from sparring.training import state as states
+from sparring.training.config import CheckpointSettings, load_config, validate_config
+from sparring.training.run import ResumeState, RunFolder
 from tests.data.stores import hex_store
 from tests.runs import lines
 from tests.training.test_data import TINY
@@ -106,6 +109,25 @@ def test_a_state_with_a_damaged_or_missing_part_is_not_taken(train, tmp_path, ha
     assert f"rank-1/{newest}" in said
     assert "going back to the one before" in said
     assert f"at update {int(before)}" in said
+
+
+@pytest.mark.parametrize("spread", [True, False])
+def test_a_state_counts_only_when_every_process_has_written_its_part(tmp_path, monkeypatch, spread):
+    """Where each has a copy, a part that is missing costs matches in play; where it is spread, all."""
+    monkeypatch.setattr(parallel, "size", lambda: 2)
+    monkeypatch.setattr(parallel, "wait_for", lambda keys, seconds: False)
+    monkeypatch.setattr(states, "_PARTS_SECONDS", 0.01)
+    folder = RunFolder(tmp_path)
+    monkeypatch.setattr(folder, "save_checkpoint", lambda checkpoint, keep: None)
+    saver = states.Saver(None, None, folder, CheckpointSettings())
+    weight = {"learner/policy/weight": torch.ones(3)}
+    state = ResumeState(1, {"processes": 2}, {} if spread else weight, {}, weight if spread else {})
+    if spread:
+        with pytest.raises(RunError, match="update 1 is not saved: another process did not write its part"):
+            saver._write(None, state)
+    else:
+        saver._write(None, state)
+    assert (tmp_path / "resume" / "00000001").exists() != spread
 
 
 def test_what_cannot_be_spread_is_one_line():

@@ -205,13 +205,18 @@ class RunFolder:
                 say(f"{error}; going back to the one before")
                 damage = damage or error
             else:
-                for part in self.path.glob("resume/rank-*/[0-9]*"):
-                    if int(part.name) > state.update:  # of a save that rank 0 did not complete
-                        remove_folder(part)
+                self._drop_parts()
                 return state
         if damage is not None:
             raise damage
         return None
+
+    def _drop_parts(self) -> None:
+        """Removes what other processes saved of states that rank 0 has not completed, or has dropped since."""
+        complete = {folder.name for folder in _numbered(self.path / "resume")}
+        for part in self.path.glob("resume/rank-*/[0-9]*"):
+            if part.name not in complete:
+                remove_folder(part)
 
     def read_resume(self, update: int, *, rank: int = 0) -> ResumeState:
         """Where a process of the run stood after `update`; raises `InputError` if that is damaged or not there."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from sparring.core import InputError, RunError, Vocabulary
+from sparring.core import Array, InputError, RunError, Vocabulary
 from sparring.core.rows import flatten, nested
 from sparring.core.versions import first_vocabulary
 from sparring.learn import parallel
@@ -25,7 +25,7 @@ from sparring.training.trainee import Snapshot, Trainee
 _OWN = ("learner/window/", "random/")
 """What of a learner's state is each process's own: the replay window and random states."""
 _ANYONES = ("lessons/",)
-"""What of the rest is as good for another number of processes: how often each choice was seen."""
+"""What of the rest is as good for another process: how often each choice was seen."""
 _PARTS_SECONDS = 600.0
 """So long rank 0 waits for the other processes' parts of a save."""
 
@@ -87,9 +87,10 @@ class Saver:
                 there = False
                 while not (there or self._failed or time.monotonic() > end):
                     there = parallel.wait_for(others, seconds=1)
-                if state.shards and not there:
+                if there or not state.shards:
+                    self.folder.save_resume(state)
+                elif not self._failed:
                     raise RunError(f"update {state.update} is not saved: another process did not write its part")
-                self.folder.save_resume(state)
 
     def __enter__(self) -> "Saver":
         return self
@@ -148,15 +149,19 @@ def read_own(folder: RunFolder, state: ResumeState, say: Callable[[str], None], 
     rank = parallel.rank()
     if int(state.values.get("processes", 1)) != parallel.size():
         say(f"the number of processes was {state.values.get('processes', 1)}: new matches begin")
-        return replace(state, playing={name: one for name, one in state.playing.items() if name.startswith(_ANYONES)})
+        return replace(state, playing=_anyones(state))
     if rank == 0:
         return state
     try:
         own = folder.read_resume(state.update, rank=rank)
     except InputError as error:
         say(f"rank {rank}: {error}; it begins new matches")
-        return replace(state, playing={})
+        return replace(state, playing=_anyones(state))
     return replace(own, learner={**state.learner, **own.learner})
+
+
+def _anyones(state: ResumeState) -> dict[str, Array]:
+    return {name: array for name, array in state.playing.items() if name.startswith(_ANYONES)}
 
 
 def restore(state: ResumeState, trainee: Trainee, ratings: Ratings, *, run: Path) -> None:
