@@ -28,7 +28,8 @@ test-slurm: $(VENV)/.dev  ## jobs on a real SLURM of two nodes on this machine, 
 
 test-ray: $(VENV)/.dev  ## the tests of --cluster: installs Ray, and starts clusters of two nodes on this machine
 	$(PIP) --editable '.[ray]'
-	$(BIN)/pytest -m "slow or not slow" tests/rollout/test_fleet.py tests/training/test_cluster.py tests/league/test_cluster.py
+	$(BIN)/pytest -m "slow or not slow" tests/rollout/test_fleet.py tests/rollout/test_handout.py tests/training/test_cluster.py \
+		tests/league/test_cluster.py tests/league/test_cluster_bouts.py tests/data/test_importing_cluster.py
 
 torture: $(VENV)/.dev  ## every attack at full size: hours on two cores
 	@for attack in server ladder crash_points damage two_writers group_kills; do echo "== $$attack" >&2; $(BIN)/python -m tests.torture.$$attack || exit 1; done

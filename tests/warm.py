@@ -25,6 +25,7 @@ from pathlib import Path
 
 LOADED = (
     "torch._dynamo",
+    "torch.distributed.fsdp",
     "torch.utils.tensorboard",
     "sparring.cli",
     "sparring.data.importing",
@@ -127,6 +128,17 @@ def run(*words: object, timeout: float = 200, **options) -> subprocess.Completed
     finally:
         process.kill()
     return subprocess.CompletedProcess(process.args, process.wait(), said, errors)
+
+
+def group(*words: object, processes: int = 2, module: str = "sparring") -> list[Process]:
+    """So many processes of one command, with what torchrun would tell them."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    shared = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return [
+        Process(*words, module=module, env={**os.environ, **shared, "RANK": rank, "LOCAL_RANK": rank})
+        for rank in map(str, range(processes))
+    ]
 
 
 @cache

@@ -5,7 +5,8 @@ import pytest
 
 from sparring.core import InputError, RandomPlayer, load_game
 from sparring.core.settings import convert
-from sparring.league.bouts import BLOCK, block_seed
+from sparring.league import tournament
+from sparring.league.bouts import BLOCK, Table, block_seed
 from sparring.league.ledger import Ledger
 from sparring.league.tournament import Rules, Stopped, play_tournament
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
@@ -80,6 +81,46 @@ def test_worker_processes_play_the_same_matches(tmp_path):
     found = play_tournament(["path", "random"], path, fixed(70, workers=2), **SMALL)
     assert len(kept(path)) == found["matches"] == 70
     assert found["complete"]
+
+
+class Three:
+    """A crew that takes three bouts at a time, and plays the last that it got first."""
+
+    room = 3
+
+    def __init__(self, table):
+        self.table, self.taken, self.most = table, [], 0
+
+    def begin(self, bout):
+        self.taken.append(bout)
+        self.most = max(self.most, len(self.taken))
+        places = [
+            (bout.one, bout.other, order, at) for bout in self.taken for order in (0, 1) for at in bout.starts[order]
+        ]
+        assert len(places) == len(set(places))
+
+    def wait(self):
+        return [self.table.play(self.taken.pop())]
+
+    def close(self):
+        self.table.close()
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "active", "swiss", "gauntlet"])
+def test_several_bouts_of_two_players_are_played_at_a_time(tmp_path, monkeypatch, schedule):
+    path, crews = tmp_path / "x.ledger", []
+
+    def crew(players, seating, style, rules, ledger, book, say):
+        crews.append(Three(Table(seating, style, book.add, seed=rules.seed)))
+        return crews[0]
+
+    monkeypatch.setattr(tournament, "_crew", crew)
+    rules = Rules(schedule=schedule, matches=170, rounds=schedule == "swiss", workers=3)
+    found = play_tournament(["path", "random"], path, rules, **SMALL)
+    assert found["complete"]
+    assert len(kept(path)) == found["matches"]
+    assert found["matches"] == 170 or (schedule == "active" and 64 < found["matches"] < 170)
+    assert crews[0].most == 3
 
 
 def test_an_sprt_ends_as_soon_as_it_is_decided(tmp_path):

@@ -1,8 +1,6 @@
 """Learning in two processes is learning in one: same weights, same loss, same end, same fault."""
 
 import json
-import os
-import socket
 
 import numpy as np
 import pytest
@@ -11,24 +9,11 @@ from safetensors.torch import load_file
 
 from tests import poker
 from tests.learn import together
-from tests.warm import Process
-
-
-def start(cases, folder, *, processes=2):
-    """Two processes with what torchrun would tell them."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    group = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    return [
-        Process(
-            cases, folder, module="tests.learn.together", env={**os.environ, **group, "RANK": rank, "LOCAL_RANK": rank}
-        )
-        for rank in map(str, range(processes))
-    ]
+from tests.warm import group
 
 
 def run_together(cases, folder):
-    for process in start(cases, folder):
+    for process in group(cases, folder, module="tests.learn.together"):
         _, errors = process.communicate()
         assert process.returncode == 0, errors
 
@@ -103,7 +88,7 @@ def test_a_normaliser_takes_in_the_rows_of_all_processes(two):
 
 
 def test_a_process_that_hangs_is_named(tmp_path):
-    first, second = start("hang", tmp_path)
+    first, second = group("hang", tmp_path, module="tests.learn.together")
     assert first.wait() != 0
     second.kill()
     assert (tmp_path / "hang" / "hang.0").read_text().startswith("rank 1 of 2 does not answer: it hangs or has ended")

@@ -12,21 +12,37 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from sparring.core import RunError
+from sparring.core.replays import Filters, Replay
+from sparring.games.pokemon import GAME as POKEMON
+from sparring.games.pokemon import PokemonNetwork
+from sparring.games.pokemon.replays.episodes import read_replays
 from sparring.learn import parallel
 from sparring.learn.alphazero import AlphaZero, AlphaZeroSettings, searched_rows
 from sparring.learn.imitation import Imitation, ImitationSettings
 from sparring.learn.learner import NotFinite
 from sparring.learn.magnet import Magnet, MagnetSettings
+from sparring.learn.offline import Offline, OfflineSettings
+from sparring.learn.outputs import row_outputs
 from sparring.learn.ppo import Ppo, PpoSettings
 from sparring.learn.rnad import Rnad, RnadSettings
-from sparring.policy import ActorCritic
+from sparring.learn.sharding import gathered_weights, part_of
+from sparring.policy import ActorCritic, CausalMemory
 from tests import poker
 
 KINDS = ("ppo", "magnet", "rnad", "alphazero", "imitation")
 STEPS = 20
 
 
-def learner_of(kind, network):
+def layered(seed=0):
+    """A network with a list of layers, each of which is gathered by itself when it is spread over processes."""
+    plain = poker.policy(seed=seed)
+    core = CausalMemory(16, inner=8, window=4, layers=2, heads=2)
+    for weight in core.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    return ActorCritic(plain.encoder, core, plain.head)
+
+
+def learner_of(kind, network, *, sharded=False):
     one = {"minibatch_size": 1 << 20, "learning_rate": 3e-3}
     if kind == "ppo":
         return Ppo(network, PpoSettings(epochs=2, **one), device=poker.CPU, seed=parallel.rank())
@@ -36,7 +52,10 @@ def learner_of(kind, network):
     if kind == "rnad":
         return Rnad(network, RnadSettings(iterations=((5, 10),), **one), device=poker.CPU)
     if kind == "imitation":
-        return Imitation(network, ImitationSettings(**one), device=poker.CPU, seed=parallel.rank())
+        return Imitation(network, ImitationSettings(**one), device=poker.CPU, seed=parallel.rank(), sharded=sharded)
+    if kind == "offline":
+        settings = OfflineSettings(loss="weighted", **one)
+        return Offline(network, settings, device=poker.CPU, seed=parallel.rank(), sharded=sharded)
     return AlphaZero(network, AlphaZeroSettings(**one), device=poker.CPU, seed=parallel.rank(), symmetry=None)
 
 
@@ -82,6 +101,47 @@ def save(folder, kind, losses, learner):
         (folder / f"{kind}.losses").write_text(json.dumps(losses))
 
 
+def spread(folder, name, *, sharded):
+    """Twenty updates of learners from data with a network of layers; its weights, and what it says to rows."""
+    for kind in ("imitation", "offline"):
+        learner = learner_of(kind, layered(seed=parallel.rank()), sharded=sharded)
+        episodes = poker.collect(300)
+        losses = [advance(learner, episodes, number) for number in range(STEPS)]
+        part = own_part(episodes)
+        _, values = row_outputs(learner.policy, part, device=poker.CPU, rows=40)
+        held = sum(part_of(weight).numel() for weight in learner.policy.parameters())
+        weights = gathered_weights(learner.policy)
+        (folder / f"{name}.{kind}.{parallel.rank()}.json").write_text(json.dumps([losses, held, part.rows]))
+        save_file({"values": values.contiguous()}, folder / f"{name}.{kind}.{parallel.rank()}.values")
+        if parallel.rank() == 0:
+            save_file(weights, folder / f"{name}.{kind}.safetensors")
+
+
+def battles(kind):
+    """A battle of two people, of which four turns show."""
+    from tests.games.pokemon.replays.logs import battle
+
+    lines = ["|move|p1a: Mew|Pound|p2a: Onix", "|-damage|p2a: Onix|50/100", "|", "|upkeep", "|turn|2"]
+    reading = read_replays([Replay("gen9-1", battle(*lines, kind=kind))], Filters(), {})
+    ((_, episodes),) = reading.episodes.items()
+    return episodes
+
+
+def views(folder):
+    """Updates of a network for all formats in which processes have battles of different ones."""
+    parts = [battles("singles"), battles("doubles")]
+    small = {"width": 16, "heads": 2, "layers": 1, "memory_width": 16, "memory_heads": 2, "memory_layers": 2}
+    for name, sharded in (("spread", True), ("copied", False)):
+        torch.manual_seed(0)
+        network = POKEMON.policy(parts[0].spec, PokemonNetwork(kind="transformer", **small))
+        learner = learner_of("imitation", network, sharded=sharded)
+        for number in range(4):
+            learner.update(parts[(number + parallel.rank()) % 2], progress=0.0)
+        weights = gathered_weights(learner.policy)
+        if parallel.rank() == 0:
+            save_file({key: weight.contiguous() for key, weight in weights.items()}, folder / f"{name}.safetensors")
+
+
 class Normalising(ActorCritic):
     """Keeps the mean of what it has seen."""
 
@@ -121,6 +181,20 @@ def run(case, folder):
         learner = learner_of("ppo", Normalising(plain.encoder, plain.core, plain.head))
         learner.update(own_part(episodes), progress=0)
         save_file({"seen": learner.policy.seen.contiguous()}, folder / f"seen.{parallel.rank()}")
+    elif case == "sharded":
+        spread(folder, "spread", sharded=True)
+        spread(folder, "copied", sharded=False)
+    elif case == "sharded_views":
+        views(folder)
+    elif case == "sharded_nan":
+        part = own_part(episodes)
+        if parallel.rank() == 1:
+            part.steps.observation["state"][7, 0] = np.nan
+        learner = learner_of("imitation", layered(), sharded=True)
+        try:
+            learner.update(part, progress=0)
+        except NotFinite as error:
+            (folder / f"nan.{parallel.rank()}").write_text(str(error))
     elif case == "hang":
         if parallel.rank() == 1:
             import time

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import time
@@ -10,16 +11,19 @@ import time
 import pytest
 import torch
 
-from sparring.core import InputError, RunError
+from sparring.core import InputError, RunError, files
 from sparring.training import run as run_module
 from sparring.training.config import load_config
 from sparring.training.deadline import Deadline
 from sparring.training.loop import train
 from sparring.training.rating import Ratings
 from sparring.training.run import ResumeState, RunFolder, read_ending
+from sparring.training.self_play import SelfPlay
 from sparring.training.state import capture
-from tests import poker
+from tests import poker, warm
+from tests.commands import one_line
 from tests.runs import lines
+from tests.warm import Process
 
 SMALL = ["network.width=8", "learner.batch_size=64", "learner.minibatch_size=64", "matches=8", "threads=1"]
 SMALL += ["evaluation.every=0", "evaluation.matches=4", "checkpoint.every=1000000", "report=[]"]
@@ -53,6 +57,22 @@ def test_a_damaged_state_is_told_and_the_one_before_it_is_taken(tmp_path):
     folder.close()
     assert "00000003: damaged: learner.safetensors" in told[0]
     assert "going back to the one before" in told[0]
+
+
+def test_parts_of_states_that_rank_0_does_not_have_are_dropped(tmp_path):
+    """It was killed before it wrote its own, or has dropped them since."""
+    config, _ = load_config("kuhn-ppo", SMALL)
+    folder, of_rank_1 = RunFolder(tmp_path), RunFolder(tmp_path)
+    folder.open(config)
+    for update in (1, 2, 3):
+        of_rank_1.save_resume(state(update), rank=1)
+        folder.save_resume(state(update))
+    of_rank_1.save_resume(state(4), rank=1)
+    folder.close()
+    assert sorted(path.name for path in tmp_path.glob("resume/rank-1/*")) == ["00000002", "00000003", "00000004"]
+    assert folder.open(config, pytest.fail).update == 3
+    folder.close()
+    assert sorted(path.name for path in tmp_path.glob("resume/rank-1/*")) == ["00000002", "00000003"]
 
 
 def test_two_successive_checkpoints_with_the_same_learner_are_an_error(tmp_path):
@@ -164,6 +184,111 @@ def test_a_signal_saves_at_the_next_border_and_the_run_goes_on_later(tmp_path, s
     assert (tmp_path / "resume" / f"{when:08d}").is_dir()
     assert start(tmp_path).finished
     assert [line["update"] for line in lines(tmp_path)][: when + 1] == list(range(1, when + 2))
+
+
+@pytest.mark.parametrize("name", ["SIGUSR2", "SIGTERM"])
+def test_a_signal_during_the_first_batch_is_heard_after_it(tmp_path, strays, monkeypatch, name):
+    def advance(self):
+        os.kill(os.getpid(), signal.Signals[name])
+        return play(self)
+
+    play = SelfPlay.advance
+    monkeypatch.setattr(SelfPlay, "advance", advance)
+    outcome = start(tmp_path)
+    assert (outcome.finished, outcome.updates) == (False, 1)
+    assert ending(tmp_path)["reason"] == name
+    monkeypatch.undo()
+    told = []
+    assert start(tmp_path, say=told.append).finished
+    assert any("at update 1" in text for text in told)
+
+
+@pytest.mark.parametrize("where", ["start", "close"])
+def test_the_signal_of_a_job_is_noted_before_and_after_updates_too(tmp_path, strays, monkeypatch, where):
+    """While a run gets ready, and while it is rated at its end, the process must not die of it."""
+
+    def asked(self):
+        os.kill(os.getpid(), signal.SIGUSR2)
+        return usual(self)
+
+    usual = getattr(SelfPlay, where)
+    monkeypatch.setattr(SelfPlay, where, asked)
+    outcome = start(tmp_path)
+    if where == "start":
+        assert (outcome.finished, outcome.updates) == (False, 1)
+        assert ending(tmp_path)["reason"] == "SIGUSR2"
+        assert (tmp_path / "resume" / "00000001").is_dir()
+    else:
+        assert outcome.finished
+
+
+@pytest.mark.parametrize("name", ["SIGUSR2", "SIGTERM"])
+def test_a_signal_during_a_save_harms_neither_the_save_nor_the_run(tmp_path, strays, monkeypatch, name):
+    """It arrives when the files of the third state are half written, by the thread that writes them."""
+    sent = []
+
+    def write(path, content, mode):
+        usual(path, content[: len(content) // 2], mode)
+        if "00000003" in path.parent.name and path.parent.parent.name == "resume" and not sent:
+            sent.append(path)
+            os.kill(os.getpid(), signal.Signals[name])
+            time.sleep(0.05)
+        usual(path, content, mode)
+
+    usual = files._write
+    monkeypatch.setattr(files, "_write", write)
+    outcome = start(tmp_path, "checkpoint.every=1")
+    assert sent
+    assert not outcome.finished
+    assert outcome.updates in (3, 4)  # training goes on while it is saved
+    assert ending(tmp_path)["reason"] == name
+    monkeypatch.undo()
+    folder, (config, _) = RunFolder(tmp_path), load_config("kuhn-ppo", [*SMALL, "decisions=400", "checkpoint.every=1"])
+    assert folder.open(config, pytest.fail).update == outcome.updates
+    assert folder.read_resume(3).update == 3
+    folder.close()
+
+
+def test_a_second_signal_during_the_last_save_waits_for_it(tmp_path, strays, monkeypatch):
+    """Ctrl-C twice, or SIGTERM from a scheduler and its launcher: what is being written is whole, or not there."""
+    sent = []
+
+    def write(path, content, mode):
+        usual(path, content[: len(content) // 2], mode)
+        if path.parent.parent.name == "resume" and not sent:
+            sent.append(path)
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.05)
+        usual(path, content, mode)
+
+    usual = files._write
+    monkeypatch.setattr(files, "_write", write)
+    with pytest.raises(KeyboardInterrupt):
+        start(tmp_path, on_update=lambda update: os.kill(os.getpid(), signal.SIGTERM))
+    assert sent
+    monkeypatch.undo()
+    folder, (config, _) = RunFolder(tmp_path), load_config("kuhn-ppo", [*SMALL, "decisions=400"])
+    assert folder.open(config, pytest.fail).update == 1
+    folder.close()
+
+
+def test_a_disk_that_is_really_full_in_the_middle_of_a_file_leaves_whole_states(tmp_path):
+    """The kernel refuses to let any file grow further, while the run saves after every update."""
+    words = ["train", "kuhn-ppo", *SMALL, "network.width=64", "checkpoint.every=1", "--run", tmp_path]
+    process = Process(*words, "decisions=1000000")
+    end = time.monotonic() + 100
+    while not any((tmp_path / "resume").glob("0*")):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (20_000, 20_000))
+    _, errors = process.communicate()
+    assert process.returncode == 2
+    one_line(errors, "cannot write", str(tmp_path), "File too large")
+    newest = max(int(path.name) for path in (tmp_path / "resume").glob("0*"))
+    again = warm.run(*words, f"decisions={64 * (newest + 3)}")
+    assert again.returncode == 0, again.stderr
+    assert f"resuming {tmp_path} at update {newest}" in again.stderr
 
 
 def test_the_signal_is_a_setting(tmp_path, strays):

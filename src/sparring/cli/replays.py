@@ -92,7 +92,10 @@ def parse(
         list[Path], typer.Argument(help="Files or folders of .log, .html, .json, .jsonl, .parquet; also .zst, .gz.")
     ],
     output: Annotated[Path, typer.Option(help="Folder for the episodes; gone on with if it exists.")],
-    workers: Annotated[int, typer.Option(min=0, help="Processes that read; 0: this one.")] = 1,
+    workers: Annotated[int | None, typer.Option(min=0, help="Processes that read; 0: this one.  [default: 1]")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Read on a Ray cluster: ray://HOST:PORT, HOST:PORT, or auto for this machine's.")
+    ] = None,
     format: Annotated[str, typer.Option(help="Read all as this format.  [default: what each says]")] = "",
     only: Annotated[
         list[str] | None, typer.Option(metavar="FORMAT", help="Keep only this format; may be repeated.")
@@ -144,14 +147,15 @@ def parse(
         game="pokemon",
         inputs=inputs,
         output=output,
-        workers=workers,
+        workers=(0 if cluster else 1) if workers is None else workers,
+        cluster=cluster,
         most=max_games,
         filters=filters,
         options=reading_options(find_format(format).id if format else "", own_team, corpus or inputs, belief=belief),
     )
     stopping = "stopping after the battles that are being read; again to stop now"
     with Interrupts(lambda: say(stopping)) as interrupts, ImportLine() as line:
-        report = import_replays(plan, on_progress=line.show, stopped=lambda: interrupts.asked)
+        report = import_replays(plan, on_progress=line.show, stopped=lambda: interrupts.asked, say=say)
     if as_json:
         print(json.dumps(report.to_json()))
     else:

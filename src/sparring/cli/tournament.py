@@ -10,6 +10,7 @@ from sparring.cli.options import (
     EXTRA,
     PLAYER,
     AsJson,
+    Cluster,
     DeviceOption,
     Key,
     Patience,
@@ -56,6 +57,7 @@ def tournament(
     ] = None,
     anchor: Annotated[str | None, typer.Option(help="Whose rating is 0.  [default: the first built-in player]")] = None,
     workers: Workers = 0,
+    cluster: Cluster = None,
     temperature: Temperature = 1.0,
     simulations: Simulations = 0,
     policy_threshold: PolicyThreshold = 0.0,
@@ -105,6 +107,7 @@ def tournament(
         anchor=anchor,
         seed=seed,
         workers=workers,
+        cluster=cluster,
         keep=keep,
         kept=kept,
     )

@@ -51,6 +51,25 @@ class Interrupts:
             self._on_first()
 
 
+class Noted:
+    """While entered, a signal that would end the process is only noted: for when no `Interrupts` listen to it."""
+
+    def __init__(self, number: int) -> None:
+        self.asked = False
+        self.name = signal.Signals(number).name
+        self._number = number
+
+    def __enter__(self) -> "Noted":
+        self._before = signal.signal(self._number, self._note)
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        signal.signal(self._number, self._before)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+
+
 def leave_signals_to_parent() -> None:
     """A worker's first act: a terminal signals the whole group, a scheduler the whole tree, and the parent answers."""
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):

@@ -43,6 +43,8 @@ class ImportPlan:
     inputs: Sequence[Path]
     output: Path
     workers: int = 1
+    cluster: str | None = None
+    """The address of a Ray cluster whose processes read, all but one of its CPUs; None: this machine."""
     most: int | None = None
     """Stop after so many matches."""
     filters: Filters = field(default_factory=Filters)
@@ -55,6 +57,7 @@ def import_replays(
     *,
     on_progress: Callable[[ImportReport], None] = lambda report: None,
     stopped: Callable[[], bool] = lambda: False,
+    say: Callable[[str], None] = lambda text: None,
 ) -> ImportReport:
     """Reads all matches of `plan` into one store a format below `plan.output`; returns when done or `stopped`.
 
@@ -75,11 +78,12 @@ def import_replays(
         report = ImportReport(rejected=before.reasons)
         writer = _Writer(plan.output, report, opened)
         waiting: deque[Future[_Chunk]] = deque()
-        pool = opened.enter_context(_pool(plan.workers))
+        pool, size = _pool(plan, say)
+        opened.enter_context(pool)
         try:
             for chunk in _chunks(found, before, report, plan, writer):
                 waiting.append(_submit(pool, plan, chunk))
-                if len(waiting) > 2 * max(1, plan.workers):
+                if len(waiting) > 2 * size:
                     writer.write(waiting.popleft().result())
                     on_progress(report)
                 if stopped():
@@ -276,11 +280,26 @@ class _Writer:
         return self._stores[format]
 
 
-def _pool(workers: int) -> Executor:
-    """Processes that read; with 0 workers this process reads itself."""
-    if not workers:
-        return _Here()
-    return ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn"), initializer=stay_with_parent)
+def _pool(plan: ImportPlan, say: Callable[[str], None]) -> tuple[Executor, int]:
+    """Processes that read, and how many; with 0 workers this process reads itself."""
+    if plan.cluster is not None:
+        from sparring.rollout.cluster_pool import ClusterPool  # needs Ray
+
+        if plan.workers:
+            raise InputError("--workers: with --cluster its processes read; allowed: 0")
+        there = ClusterPool(plan.cluster, name=_about, say=say)
+        return there, there.size
+    if not plan.workers:
+        return _Here(), 1
+    context = get_context("spawn")
+    pool = ProcessPoolExecutor(max_workers=plan.workers, mp_context=context, initializer=stay_with_parent)
+    return pool, plan.workers
+
+
+def _about(arguments: tuple[Any, ...]) -> str:
+    """Which chunk a call of `_read` is about."""
+    replays: Sequence[Replay] = arguments[1]
+    return f"the {len(replays):,} battles from {replays[0].id} to {replays[-1].id}"
 
 
 def _submit(pool: Executor, plan: ImportPlan, chunk: Sequence[Replay]) -> "Future[_Chunk]":

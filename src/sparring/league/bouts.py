@@ -6,10 +6,11 @@ players meet in the same starts, and which start a match is from tells everythin
 """
 
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from sparring.core import Followed, MatchRecord, Player, RandomPlayer, Results
 from sparring.league.entrants import Style, leaving
 from sparring.league.keeping import Keeper
-from sparring.league.ledger import Ledger, Match, Seat
+from sparring.league.ledger import Match, Seat
 from sparring.league.rated import identity
 from sparring.league.seating import Seating
 from sparring.league.verdicts import judged
@@ -66,6 +67,15 @@ class Played:
     """(start, order) of matches that broke off."""
     seconds: float = 0.0
 
+    @property
+    def rest(self) -> Bout:
+        """What is still to be played of the bout."""
+        known = {*((one.start, one.order) for one in self.ended), *self.broken}
+        one, other = (
+            tuple(start for start in self.bout.starts[order] if (start, order) not in known) for order in (0, 1)
+        )
+        return Bout(self.bout.one, self.bout.other, (one, other))
+
 
 class Series:
     """How the matches of a tournament are named, so that each is known again: by players, rules, seed and start."""
@@ -82,6 +92,11 @@ class Series:
         players = sorted(self.identities[number] for number in (one, other))
         facts = [self._game, self.settings, players, self.seed]
         return sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()[:24] + "-"
+
+    @property
+    def prefixes(self) -> list[str]:
+        """What the ids of all its matches begin with."""
+        return [self.prefix(*pair) for pair in combinations(range(len(self.identities)), 2)]
 
     def id(self, one: int, other: int, start: int, order: int) -> str:
         """The id of one match."""
@@ -101,14 +116,14 @@ class Series:
 class Table:
     """Where bouts are played: entrants are seated when they are first needed, and stay.
 
-    With a `keeper`, every match that ends is shown to it.
+    `enter` is given matches as soon as they have ended, as a ledger takes them; a `keeper` is shown each.
     """
 
     def __init__(
         self,
         seating: Seating,
         style: Style,
-        ledger: Ledger,
+        enter: Callable[[Sequence[Match]], object],
         *,
         seed: int,
         place: int = 0,
@@ -116,7 +131,7 @@ class Table:
     ) -> None:
         self._seating = seating
         self._style = style
-        self._ledger = ledger
+        self._enter = enter
         self._series = Series(seating, style, seed=seed)
         self._place = place
         self._keeper = keeper
@@ -143,15 +158,21 @@ class Table:
         return self._seated[number]
 
     def play(self, bout: Bout, *, pulse: Callable[[int], None] = lambda ended: None) -> Played:
-        """Plays a bout; every match is in the ledger as soon as it has ended. What `pulse` raises breaks off."""
+        """Plays a bout; `pulse` hears before every wait how many matches have ended. What it raises breaks off."""
         played, began = Played(bout), time.perf_counter()
-        for order in (0, 1):
-            if bout.starts[order]:
-                self._play_order(played, order, pulse)
+        with closing(self.waits(played)) as waits:
+            for _ in waits:
+                pulse(len(played.ended) + len(played.broken))
         played.seconds = time.perf_counter() - began
         return played
 
-    def _play_order(self, played: Played, order: int, pulse: Callable[[int], None]) -> None:
+    def waits(self, played: Played) -> Generator[None]:
+        """Plays the bout of `played` from its beginning, and writes there what came of it; yields before every wait."""
+        for order in (0, 1):
+            if played.bout.starts[order]:
+                yield from self._order_waits(played, order)
+
+    def _order_waits(self, played: Played, order: int) -> Generator[None]:
         bout, seating = played.bout, self._seating
         starts = bout.starts[order]
         block = starts[0] // BLOCK
@@ -187,18 +208,13 @@ class Table:
                         self._keeper.consider(kept[-1], record)
                     first = 0.5 + outcome[0] / 2
                     played.ended.append(Ended(start, order, first if order == 0 else 1 - first, notes[at]))
-                self._ledger.add(kept)
+                self._enter(kept)
 
             wanted = before + len(starts)
-
-            def beat(count: int) -> None:
-                done = len(played.ended) + len(played.broken)
-                pulse(done)
-                if done >= wanted:  # what is left are slots that nobody asked for
-                    raise _Complete
-
-            with suppress(_Complete):
-                collector.play(matches, pulse=beat, ended=ended)
+            for _ in collector.waits(matches, ended):
+                yield
+                if len(played.ended) + len(played.broken) >= wanted:  # what is left are slots that nobody asked for
+                    break
 
     def _match(
         self, bout: Bout, start: int, order: int, sides: list[int], outcome: list[float], turns: int, note: str
@@ -224,10 +240,6 @@ class Table:
             time=time.time(),
             note=note,
         )
-
-
-class _Complete(Exception):
-    """All matches of a bout have ended."""
 
 
 def block_seed(seed: int, block: int) -> int:

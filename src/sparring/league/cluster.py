@@ -13,7 +13,7 @@ from time import monotonic, sleep
 import numpy as np
 import torch
 
-from sparring.core import Episodes, InputError
+from sparring.core import Episodes
 from sparring.league.entrants import Style
 from sparring.league.seating import Seating
 from sparring.rollout import Collector, taking_turns
@@ -81,7 +81,7 @@ class MatchesOnCluster:
 
 
 class SeatingPlaying:
-    """Players by name, in a process of a cluster; see `rollout.fleet.Playable`."""
+    """Players by name, in a process of a cluster; see `rollout.fleet.Working`."""
 
     def __init__(
         self, seating: Seating, style: Style, matches: int, seed: int, keep_policy: bool, stream: Stream
@@ -127,10 +127,6 @@ class SeatingPlaying:
         kept = None if episodes is None else np.flatnonzero(self._counted(episodes.headers.serial))
         self._forget()
         return Piece.of(None if episodes is None or kept is None or not len(kept) else episodes.take(kept), counters)
-
-    def swap(self, weights: bytes, version: int) -> None:
-        """Players by name keep their weights."""
-        raise InputError("self-play by name takes no new weights")
 
     def close(self) -> None:
         """Lets the players go."""

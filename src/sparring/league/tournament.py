@@ -4,26 +4,20 @@ A tournament that was killed goes on when it is called again: matches that are i
 those that are missing are. One with more players, or with more matches, goes on from those of the smaller one too.
 """
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from itertools import combinations
 from math import ceil, log2
-from multiprocessing import get_context
-from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
-from sparring.core import InputError, RunError
-from sparring.core.interrupts import stay_with_parent
+from sparring.core import InputError
 from sparring.league.bouts import BLOCK, Bout, Ended, Played, Series, Table
 from sparring.league.counts import pair_counts
+from sparring.league.crews import Crew, Processes
 from sparring.league.entrants import Style
 from sparring.league.keeping import Keeper, holding
 from sparring.league.ledger import Identity, Ledger
@@ -53,6 +47,9 @@ class Rules:
     anchor: str | None = None
     seed: int = 0
     workers: int = 0
+    """Processes of this machine that play; 0: this one."""
+    cluster: str | None = None
+    """The address of a Ray cluster whose processes play, all but one of its CPUs; None: this machine."""
     keep: Path | None = None
     """The folder in which matches worth looking at are kept."""
     kept: int = 3
@@ -85,6 +82,7 @@ def play_tournament(
     say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """Plays what `rules` want and the ledger does not have yet; returns what came of it, as plain data."""
+    _check_rules(rules)
     style, players = style or Style(), with_checkpoints(players)
     seating = Seating.of(*players, game=game, settings=settings, rating=True, varied=True)
     with ExitStack() as stack:
@@ -93,15 +91,21 @@ def play_tournament(
         if rules.keep is not None:
             stack.enter_context(holding(rules.keep, seating.game))
         book = stack.enter_context(Ledger(ledger, create=True))
-        keeper = _keeper(rules.keep, rules.kept, book, series)
-        table = stack.enter_context(Table(seating, style, book, seed=rules.seed, keeper=keeper))
+        keeper = None if rules.keep is None else Keeper(rules.keep, rules.kept, book, series.prefixes)
+        table = stack.enter_context(Table(seating, style, book.add, seed=rules.seed, keeper=keeper))
         sheet = read_sheet(book, seating, series, rules)
         schedule, total, test = _schedule(sheet, rules)
         for number in range(len(players)):  # whoever cannot play is refused before the first match
             table.seat(number, say)
         complete = True
         try:
-            _play(sheet, schedule, table, _Crew(players, ledger, rules, seating, style), total, on_progress)
+            names = [entrant.name for entrant in seating.entrants]
+            if rules.workers or rules.cluster is not None:
+                table.close()
+                with closing(_crew(players, seating, style, rules, ledger, book, say)) as crew:
+                    _play(sheet, schedule, crew, names, total, on_progress)
+            else:
+                _play(sheet, schedule, table, names, total, on_progress)
         except Stopped:
             complete = False
         final = read_sheet(book, seating, series, rules)
@@ -124,10 +128,31 @@ def with_checkpoints(players: Sequence[str]) -> list[str]:
     return found
 
 
-def _keeper(folder: Path | None, each: int, book: Ledger, series: Series) -> Keeper | None:
-    if folder is None:
-        return None
-    return Keeper(folder, each, book, [series.prefix(*pair) for pair in combinations(range(len(series.identities)), 2)])
+def _check_rules(rules: Rules) -> None:
+    if rules.cluster is None:
+        return
+    if rules.workers:
+        raise InputError("--workers: with --cluster its processes play; allowed: 0")
+    if rules.keep is not None:
+        raise InputError("--keep: matches that are played on a cluster are not kept; leave out --keep or --cluster")
+
+
+def _crew(
+    players: Sequence[str],
+    seating: Seating,
+    style: Style,
+    rules: Rules,
+    ledger: Path,
+    book: Ledger,
+    say: Callable[[str], None],
+) -> Crew:
+    """Others who play in the place of this process."""
+    if rules.cluster is not None:
+        from sparring.league.cluster_bouts import BoutsOnCluster  # needs Ray
+
+        return BoutsOnCluster(seating, style, book.add, address=rules.cluster, seed=rules.seed, say=say)
+    keep = None if rules.keep is None else (rules.keep, rules.kept)
+    return Processes(rules.workers, players, seating, style, ledger, seed=rules.seed, keep=keep)
 
 
 def _check(identities: Sequence[Identity], seats: int) -> None:
@@ -203,36 +228,29 @@ def _schedule(sheet: ScoreSheet, rules: Rules) -> tuple[Schedule, int, Sprt | No
     return round_robin(starts), 2 * starts * pairs, None
 
 
-@dataclass(frozen=True)
-class _Crew:
-    """What worker processes are started with."""
-
-    players: Sequence[str]
-    ledger: Path
-    rules: Rules
-    seating: Seating
-    style: Style
-
-
 def _play(
     sheet: ScoreSheet,
     schedule: Schedule,
-    table: Table,
-    crew: _Crew,
+    by: Table | Crew,
+    names: Sequence[str],
     total: int,
     on_progress: Callable[[Progress], None],
 ) -> None:
-    workers = crew.rules.workers
-    names = [entrant.name for entrant in crew.seating.entrants]
+    """Has what the schedule wants played, at a table here or by a crew."""
     played = sheet.matches()
 
     def report(detail: str, more: int = 0) -> None:
         on_progress(Progress(played + more, max(total, played), detail, sheet))
 
+    def begin(bout: Bout) -> None:
+        sheet.flying.setdefault((bout.one, bout.other), set()).update(_places(bout))
+
     def enter(done: Played) -> None:
         nonlocal played
         pair = (done.bout.one, done.bout.other)
-        sheet.flying.pop(pair, None)
+        sheet.flying[pair] -= _places(done.bout)
+        if not sheet.flying[pair]:
+            del sheet.flying[pair]
         for ended in done.ended:
             sheet.add(pair, ended)
         sheet.broken.setdefault(pair, set()).update(done.broken)
@@ -240,43 +258,35 @@ def _play(
         sheet.seconds[pair] = min(each, sheet.seconds.get(pair, each))
         played = sheet.matches()
 
-    if workers == 0:
+    if isinstance(by, Table):
         while (bout := _next(sheet, schedule)) is not None:
             detail = f"{names[bout.one]} - {names[bout.other]}"
-            sheet.flying[bout.one, bout.other] = _places(bout)
+            begin(bout)
             report(detail)
-            enter(table.play(bout, pulse=lambda ended, detail=detail: report(detail, ended)))  # type: ignore[misc]
+            enter(by.play(bout, pulse=lambda ended, detail=detail: report(detail, ended)))  # type: ignore[misc]
         report("")
         return
-    table.close()
-    with _workers(crew) as (pool, stop):
-        flying: set[Future[Played]] = set()
-        try:
-            while True:
-                while len(flying) < workers and (bout := _next(sheet, schedule)) is not None:
-                    sheet.flying[bout.one, bout.other] = _places(bout)
-                    flying.add(pool.submit(_work, bout))
-                if not flying:
-                    break
-                done, flying = wait(flying, timeout=0.5, return_when=FIRST_COMPLETED)
-                for future in done:
-                    enter(future.result())
-                report(", ".join(f"{names[one]} - {names[other]}" for one, other in sheet.flying))
-            report("")
-        except BrokenProcessPool as error:
-            raise RunError("a process that plays has died; the same command goes on where it was") from error
-        finally:
-            stop.set()
+    flying = 0
+    while True:
+        while flying < by.room and (bout := _next(sheet, schedule)) is not None:
+            begin(bout)
+            by.begin(bout)
+            flying += 1
+        if not flying:
+            break
+        for done in by.wait():
+            enter(done)
+            flying -= 1
+        report(", ".join(f"{names[one]} - {names[other]}" for one, other in sheet.flying))
+    report("")
 
 
 def _next(sheet: ScoreSheet, schedule: Schedule) -> Bout | None:
     """The bout that the pair furthest behind its schedule plays next; None if nobody has anything to play now."""
     wanted = schedule(sheet)
-    behind = sorted(
-        (sheet.begun(pair) / starts, pair) for pair, starts in wanted.items() if starts and pair not in sheet.flying
-    )
+    behind = sorted((sheet.begun(pair) / starts, pair) for pair, starts in wanted.items() if starts)
     for _, pair in behind:
-        known = {*sheet.ended.get(pair, ()), *sheet.broken.get(pair, ())}
+        known = {*sheet.ended.get(pair, ()), *sheet.broken.get(pair, ()), *sheet.flying.get(pair, ())}
         for block in range(0, wanted[pair], BLOCK):
             starts = range(block, min(block + BLOCK, wanted[pair]))
             missing = [tuple(start for start in starts if (start, order) not in known) for order in (0, 1)]
@@ -287,72 +297,3 @@ def _next(sheet: ScoreSheet, schedule: Schedule) -> Bout | None:
 
 def _places(bout: Bout) -> set[tuple[int, int]]:
     return {(start, order) for order in (0, 1) for start in bout.starts[order]}
-
-
-class _workers:
-    """Processes that play bouts, each with a table and an open ledger of its own."""
-
-    def __init__(self, crew: _Crew) -> None:
-        context = get_context("spawn")
-        self._stop = context.Event()
-        places = context.Value("i", 0)
-        rules = crew.rules
-        self._pool: Executor = ProcessPoolExecutor(
-            max_workers=rules.workers,
-            mp_context=context,
-            initializer=_begin_work,
-            initargs=(
-                list(crew.players), crew.seating.game.name, dict(_plain(crew.seating)), str(crew.ledger), crew.style,
-                rules, self._stop, places,
-            ),
-        )  # fmt: skip
-
-    def __enter__(self) -> tuple[Executor, Any]:
-        return self._pool, self._stop
-
-    def __exit__(self, *failure: object) -> None:
-        self._stop.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _plain(seating: Seating) -> dict[str, Any]:
-    settings: dict[str, Any] = msgspec.to_builtins(seating.settings)
-    return settings
-
-
-_table: Table
-_stop: Any
-
-
-def _begin_work(
-    players: list[str],
-    game: str,
-    settings: dict[str, Any],
-    ledger: str,
-    style: Style,
-    rules: Rules,
-    stop: Any,
-    places: Any,
-) -> None:
-    """The first act of a process that plays."""
-    global _table, _stop
-    stay_with_parent()
-    with places.get_lock():
-        places.value += 1
-        place = int(places.value)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    seating = Seating.of(*players, game=game, settings=settings)
-    book = Ledger(ledger)
-    _stop = stop
-    keeper = _keeper(rules.keep, rules.kept, book, Series(seating, style, seed=rules.seed))
-    _table = Table(seating, style, book, seed=rules.seed, place=place, keeper=keeper)
-    Finalize(None, _table.close, exitpriority=10)
-
-
-def _work(bout: Bout) -> Played:
-    def pulse(ended: int) -> None:
-        if _stop.is_set():
-            _table.close()
-            raise Stopped
-
-    return _table.play(bout, pulse=pulse)

@@ -33,6 +33,7 @@ from sparring.learn.offline_weighted import weighted_loss
 from sparring.learn.optimiser import Optimiser, OptimiserSettings
 from sparring.learn.outputs import move_towards, row_outputs
 from sparring.learn.returns import n_step_returns
+from sparring.learn.sharding import load_weights, shard
 from sparring.learn.ties import Tie, Tied, add_ties
 from sparring.policy import Policy, value_error
 
@@ -76,13 +77,19 @@ class OfflineSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="k
 class Offline:
     """The offline learner."""
 
-    def __init__(self, policy: Policy, settings: OfflineSettings, *, device: Device, seed: int) -> None:
+    def __init__(
+        self, policy: Policy, settings: OfflineSettings, *, device: Device, seed: int, sharded: bool = False
+    ) -> None:
         self._settings = settings
         self._device = device
         self._rng = np.random.default_rng(seed)
-        self._optimiser = Optimiser(policy, settings, device=device)
-        self.target = copy.deepcopy(self.policy).requires_grad_(False)
+        self.target = copy.deepcopy(policy).requires_grad_(False)
         """The critic that targets are made with."""
+        self._optimiser = Optimiser(policy, settings, device=device, sharded=sharded)
+        if sharded:
+            shard(self.target, device)
+        else:
+            parallel.same_start(self.target.to(device.torch_device))
 
     @property
     def policy(self) -> Policy:
@@ -162,5 +169,5 @@ class Offline:
     def load(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
         """Goes back to a `state`."""
         self._optimiser.load(tensors, values["optimiser"])
-        self.target.load_state_dict(nested(tensors)["target"])
+        load_weights(self.target, nested(tensors)["target"])
         self._rng.bit_generator.state = values["rng"]

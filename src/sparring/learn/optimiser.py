@@ -20,6 +20,7 @@ from sparring.inference.compiled import Compiled
 from sparring.learn import parallel
 from sparring.learn.batches import Batch
 from sparring.learn.learner import NotFinite, first_not_finite
+from sparring.learn.sharding import is_sharded, load_weights, part_of, shard, spread_as, whole
 from sparring.policy import Absorbing, Memory, Output, Packing, Policy, policy_for, set_checkpointing
 
 LrSchedule = Literal["constant", "linear", "cosine"]
@@ -72,11 +73,16 @@ class Optimiser:
         *,
         device: Device,
         beta1: float = 0.9,
+        sharded: bool = False,
         say: Callable[[str], None] = print,
     ) -> None:
-        self.policy = policy.to(device.torch_device)
+        """If it is `sharded`, the policy is spread over the processes that train it."""
+        self.policy = policy
         set_checkpointing(policy, settings.activation_checkpointing)
-        parallel.same_start(self.policy)
+        if sharded:
+            shard(policy, device)
+        else:
+            parallel.same_start(policy.to(device.torch_device))
         self._settings = settings
         self._device = device
         self._scaler = device.scaler()
@@ -155,14 +161,16 @@ class Optimiser:
 
     def apply(self, suspects: Mapping[str, Tensor]) -> float:
         """One step down the gradients that were accumulated; returns their norm before clipping."""
-        parallel.average_gradients(self.policy.parameters())
+        if not is_sharded(self.policy):  # else it is done in the backward pass
+            parallel.average_gradients(self.policy.parameters())
         self._scaler.unscale_(self._adam)
         gradients = {f"gradient of {n}": p.grad for n, p in self.policy.named_parameters() if p.grad is not None}
-        total = nn.utils.get_total_norm(gradients.values())
+        total = whole(nn.utils.get_total_norm(gradients.values()))
         norm = float(total)
         if norm != norm or (norm == float("inf") and not self._scaler.is_enabled()):
             culprit = parallel.anyones_fault(first_not_finite(suspects)) if parallel.size() > 1 else None
-            raise NotFinite(culprit or first_not_finite(gradients) or "gradient norm", suspects)
+            found = first_not_finite({name: part_of(gradient) for name, gradient in gradients.items()})
+            raise NotFinite(culprit or found or "gradient norm", suspects)
         nn.utils.clip_grads_with_norm_(self.policy.parameters(), self._settings.max_grad_norm, total)
         self._scaler.step(self._adam)
         self._scaler.update()
@@ -185,7 +193,7 @@ class Optimiser:
                 self.policy.absorb(part)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """The policy's weights and Adam's moments as tensors, the rest as JSON."""
+        """The policy's weights and Adam's moments as tensors, spread if the policy is, the rest as JSON."""
         adam = self._adam.state_dict()
         moments = {
             str(index): {name: torch.as_tensor(value) for name, value in entry.items()}
@@ -195,10 +203,17 @@ class Optimiser:
         return tensors, {"groups": adam["param_groups"], "scaler": self._scaler.state_dict()}
 
     def load(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-        """Goes back to a `state`; tensors that are not part of it are passed over."""
+        """Goes back to a `state`; tensors that are not part of it are passed over.
+
+        Of a policy that is spread each tensor may be given whole, or as the rows of this process.
+        """
         parts = nested(tensors)
-        self.policy.load_state_dict(parts["policy"])
-        moments = {int(index): entry for index, entry in nested(parts.get("adam", {})).items()}
+        load_weights(self.policy, parts["policy"])
+        weights = [weight for group in self._adam.param_groups for weight in group["params"]]
+        moments = {
+            int(index): {name: spread_as(value, weights[int(index)]) for name, value in entry.items()}
+            for index, entry in nested(parts.get("adam", {})).items()
+        }
         self._adam.load_state_dict({"state": moments, "param_groups": values["groups"]})
         self._scaler.load_state_dict(values["scaler"])
 

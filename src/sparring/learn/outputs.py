@@ -4,7 +4,7 @@ Reference networks (R-NaD's snapshots, a magnet's portfolio) have memory of thei
 computed again from each episode's first row.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import torch
@@ -13,7 +13,9 @@ from torch import Tensor
 
 from sparring.core import Array, Episodes, masked_log_softmax
 from sparring.inference import Device
+from sparring.learn import parallel
 from sparring.learn.batches import padded
+from sparring.learn.sharding import is_sharded, part_of
 from sparring.policy import Policy, policy_for
 
 
@@ -21,25 +23,15 @@ from sparring.policy import Policy, policy_for
 def row_outputs(policy: Policy, episodes: Episodes, *, device: Device, rows: int = 16384) -> tuple[Tensor, Tensor]:
     """Log-probabilities `float32[r, actions]` and values `float32[r]` of every row, about `rows` rows at a time.
 
-    Episodes must begin where their matches began if the policy has memory.
+    Episodes must begin where their matches began if the policy has memory. One that is spread over processes answers
+    all of them equally often.
     """
-    policy = policy_for(policy, episodes.spec)
+    spread, policy = is_sharded(policy), policy_for(policy, episodes.spec)
     log_probs = torch.empty((episodes.rows, episodes.spec.actions), device=device.torch_device)
     values = torch.empty(episodes.rows, device=device.torch_device)
-    if not policy.initial_memory(1):
-        for begin in range(0, episodes.rows, rows):
-            part = slice(begin, begin + rows)
-            seen = {name: array[part][None] for name, array in episodes.steps.observation.items()}
-            found, value = _answers(policy, seen, episodes.unpack_legal(part)[None], device)
-            log_probs[part], values[part] = found[0], value[0]
-        return log_probs, values
-    starts, lengths = episodes.starts, episodes.headers.lengths.astype(np.intp)
-    order = np.argsort(-lengths, kind="stable")  # like lengths together, so that little is padding
-    done = 0
-    while done < len(order):
-        chosen = order[done : done + max(1, rows // int(lengths[order[done]]))]
-        done += len(chosen)
-        index, valid = padded(starts[chosen], lengths[chosen])
+    passes = list(_passes(episodes, rows, one_by_one=not policy.initial_memory(1)))
+    idle = int(parallel.most(len(passes))) - len(passes) if spread else 0
+    for index, valid in passes + passes[:1] * idle:
         seen = {name: array[index] for name, array in episodes.steps.observation.items()}
         found, value = _answers(policy, seen, episodes.unpack_legal(index), device)
         target, mask = device.tensor(index[valid]), device.tensor(valid)
@@ -47,11 +39,27 @@ def row_outputs(policy: Policy, episodes: Episodes, *, device: Device, rows: int
     return log_probs, values
 
 
+def _passes(episodes: Episodes, rows: int, *, one_by_one: bool) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
+    """Row numbers `intp[T, B]`, about `rows` of them at a time, and which count: whole episodes, or each by itself."""
+    if one_by_one:
+        for begin in range(0, episodes.rows, rows):
+            index = np.arange(begin, min(begin + rows, episodes.rows), dtype=np.intp)[None]
+            yield index, np.ones(index.shape, np.bool_)
+        return
+    starts, lengths = episodes.starts, episodes.headers.lengths.astype(np.intp)
+    order = np.argsort(-lengths, kind="stable")  # like lengths together, so that little is padding
+    done = 0
+    while done < len(order):
+        chosen = order[done : done + max(1, rows // int(lengths[order[done]]))]
+        done += len(chosen)
+        yield padded(starts[chosen], lengths[chosen])
+
+
 @torch.no_grad()
 def move_towards(target: Policy, policy: Policy, part: float) -> None:
     """Moves the weights of `target` by `part` of the way to those of `policy`, and takes over what is not learnt."""
     for mine, theirs in zip(target.parameters(), policy.parameters(), strict=True):
-        mine.lerp_(theirs, part)
+        part_of(mine).lerp_(part_of(theirs), part)
     for fixed, theirs_fixed in zip(target.buffers(), policy.buffers(), strict=True):
         fixed.copy_(theirs_fixed)
 

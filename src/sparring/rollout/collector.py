@@ -181,18 +181,29 @@ class Collector:
         `(seated: int32[matches, seats], outcome: float32[matches, seats])`; a failed match has NaN outcomes.
         """
         outcome = np.full((matches, self._arena.spec.seats), np.nan, np.float32)
+
+        def note(serials: NDArray[np.int64], turns: NDArray[np.int32], results: Results) -> None:
+            outcome[serials] = np.where(results.failed[:, None], np.nan, results.outcome)
+            ended(serials, turns, results)
+
+        for count in self.waits(matches, note):
+            pulse(count)
+        return self._lineup(np.arange(matches, dtype=np.int64)), outcome
+
+    def waits(
+        self, matches: int, ended: Callable[[NDArray[np.int64], NDArray[np.int32], Results], None]
+    ) -> Iterator[int]:
+        """As `play`, in the hands of the caller: yields before every wait how many matches have ended."""
         pending = matches
         while pending > 0:
-            pulse(matches - pending)
+            yield matches - pending
             decisions, serials, turns, results = self._wait()
             counted = serials < matches
-            outcome[serials[counted]] = np.where(results.failed[counted, None], np.nan, results.outcome[counted])
             if counted.any():
                 ended(serials[counted], turns[counted], results.take(np.flatnonzero(counted)))
             pending -= int(counted.sum())
             if pending > 0:  # nobody is asked about the matches that follow
                 self._answer(decisions)
-        return self._lineup(np.arange(matches, dtype=np.int64)), outcome
 
     def advance(self) -> tuple[NDArray[np.int64], Results]:
         """One wait, one answer from each player concerned, one act; returns ended matches with their serials."""

@@ -1,4 +1,4 @@
-"""A fleet: processes on a Ray cluster that play, each with an arena and an engine of its own.
+"""A fleet: processes on a Ray cluster that work for one here: most play, each with an arena and an engine of its own.
 
 Weights go out through Ray's object store, so that each version crosses to each host once, however many play there; a
 running collection takes them up between two forward passes. What was played comes back in pieces of plain arrays. A
@@ -9,12 +9,13 @@ does, is replaced by one that plays other matches; what it had not handed over i
 import os
 import re
 import secrets
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from threading import Event
+from threading import Event, current_thread
 from time import monotonic, perf_counter
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,15 +87,15 @@ class Piece:
         return Episodes.from_columns(self.columns, spec=spec, players=self.players, segment=self.segment)
 
 
-class Playable(Protocol):
-    """What plays in a process of the fleet."""
+P_co = TypeVar("P_co", covariant=True)
+P = TypeVar("P")
 
-    def collect(self, seconds: float, *asked: Any) -> Piece:
-        """Plays for about so long at most, and hands over what has ended."""
-        ...
 
-    def swap(self, weights: bytes, version: int) -> None:
-        """Takes up new weights, as safetensors, while `collect` may be running."""
+class Working(Protocol[P_co]):
+    """What works in a process of the fleet."""
+
+    def collect(self, seconds: float, *asked: Any) -> P_co:
+        """Works for about so long at most, and hands over what has come of it."""
         ...
 
     def close(self) -> None:
@@ -102,7 +103,15 @@ class Playable(Protocol):
         ...
 
 
-Make = Callable[[Stream], Playable]
+class Playable(Working[Piece], Protocol):
+    """What plays with weights that change."""
+
+    def swap(self, weights: bytes, version: int) -> None:
+        """Takes up new weights, as safetensors, while `collect` may be running."""
+        ...
+
+
+Make = Callable[[Stream], Working[P]]
 """Called in the process itself; must be something that can be imported there."""
 
 
@@ -116,44 +125,61 @@ def connect(address: str) -> None:
     except (ConnectionError, ValueError, RuntimeError, OSError, RayError) as error:
         line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"--cluster {address}: {line}; start one with: ray start --head") from error
+    sys.stdout = _WithoutRay(sys.stdout)
 
 
 def disconnect() -> None:
     """Leaves the cluster."""
     ray.shutdown()
+    if isinstance(sys.stdout, _WithoutRay):
+        sys.stdout = sys.stdout.stream
+
+
+class _WithoutRay:
+    """Standard output without what Ray's threads print there, whatever it is told: it may be read by a program."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Writes `text`, unless one of those threads does."""
+        return len(text) if current_thread().name.startswith("ray_") else int(self.stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
 
 
 class _Actor:
     """The process: what plays in it, and the thread that hands it new weights."""
 
-    def __init__(self, make: Make, stream: Stream, version: str) -> None:
+    def __init__(self, make: Make[Any], stream: Stream, version: str) -> None:
         self._make, self._stream, self._version = make, stream, version
         self._ready = Event()
-        self._playing: Playable
+        self._working: Any
 
     def begin(self) -> str:
         """Gets ready to play; where that is: the host's address, and the number that Ray gave it."""
         if self._version != VERSION:
             raise InputError(f"a host of the cluster has sparring {VERSION}, not {self._version}; install the same")
-        self._playing = self._make(self._stream)
+        self._working = self._make(self._stream)
         self._ready.set()
         return f"{ray.util.get_node_ip_address()}/{ray.get_runtime_context().get_node_id()[:8]}"
 
-    def collect(self, seconds: float, *asked: Any) -> tuple[Piece, float]:
-        """A piece, and how long it was played for."""
+    def collect(self, seconds: float, *asked: Any) -> tuple[Any, float]:
+        """A piece, and how long was worked for it."""
         start = perf_counter()
-        return self._playing.collect(seconds, *asked), perf_counter() - start
+        return self._working.collect(seconds, *asked), perf_counter() - start
 
     def swap(self, weights: NDArray[np.uint8], version: int) -> int:
         """See `Playable.swap`; the version."""
         self._ready.wait()
-        self._playing.swap(weights.tobytes(), version)
+        self._working.swap(weights.tobytes(), version)
         return version
 
     def close(self) -> None:
-        """See `Playable.close`."""
+        """See `Working.close`."""
         if self._ready.is_set():
-            self._playing.close()
+            self._working.close()
 
 
 @dataclass(eq=False)
@@ -180,13 +206,13 @@ class _Member:
         return self.calls[0] if self.calls else None
 
 
-class Fleet:
-    """`count` processes that play, on the cluster that `connect` has joined.
+class Fleet(Generic[P]):
+    """`count` processes that work, on the cluster that `connect` has joined.
 
     Args:
-        make: makes what plays in each.
+        make: makes what works in each.
         count: how many.
-        ask: what `Playable.collect` is given besides its seconds, at each call.
+        ask: what `Working.collect` is given besides its seconds, at each call; calls of a process are answered in turn.
         lost: is told the stream of a process that has died, before another takes its place.
         piece_seconds: after which a piece is handed over in any case.
         stall: seconds without a piece after which a process that plays is taken for dead.
@@ -195,7 +221,7 @@ class Fleet:
 
     def __init__(
         self,
-        make: Make,
+        make: Make[P],
         *,
         count: int,
         ask: Callable[[Stream], tuple[Any, ...]],
@@ -244,7 +270,7 @@ class Fleet:
             if all(self._answer(member, swap) is not None for swap in answered):
                 self._send_weights(member)
 
-    def take(self) -> tuple[Stream, Piece]:
+    def take(self) -> tuple[Stream, P]:
         """The next piece that some process hands over; blocks until there is one."""
         while True:
             for member in self._members:
@@ -283,7 +309,7 @@ class Fleet:
                 member.heard = monotonic()
             member.calls.append(member.actor.collect.remote(self._piece_seconds, *self._ask(member.stream)))
 
-    def _listen(self) -> tuple[Stream, Piece] | None:
+    def _listen(self) -> tuple[Stream, P] | None:
         """Waits a moment for whoever answers first; the piece, if it is one."""
         self._look_around()
         waiting = {member.next_call: member for member in self._members if member.next_call is not None}

@@ -58,16 +58,19 @@ class Algorithm:
 
 
 def build_algorithm(
-    settings: LearnerSettings, policy: Policy, *, spec: GameSpec, device: Device, seed: int
+    settings: LearnerSettings, policy: Policy, *, spec: GameSpec, device: Device, seed: int, sharded: bool = False
 ) -> Algorithm:
-    """The algorithm that `settings` describes, training `policy` for `spec`."""
+    """The algorithm that `settings` describes, training `policy` for `spec`.
+
+    One that learns from data can have its policy `sharded` over processes.
+    """
     if isinstance(settings, AlphaZeroSettings):
         return _alphazero(settings, policy, spec=spec, device=device, seed=seed)
     if isinstance(settings, ImitationSettings):
-        learner = Imitation(policy, settings, device=device, seed=seed)
+        learner = Imitation(policy, settings, device=device, seed=seed, sharded=sharded)
         return Algorithm(learner=learner, player=NetworkPlayer, batch_size=settings.batch_size)
     if isinstance(settings, OfflineSettings):
-        offline = Offline(policy, settings, device=device, seed=seed)
+        offline = Offline(policy, settings, device=device, seed=seed, sharded=sharded)
         return Algorithm(learner=offline, player=NetworkPlayer, batch_size=settings.batch_size)
     recurrent = bool(policy.initial_memory(1))
     if isinstance(settings, RnadSettings):

@@ -54,6 +54,10 @@ class ParallelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """`sqrt`, `linear`: each process has the batches and matches of the preset, so that those of the run are N times as
     large, and the learning rate is multiplied by the root of N, or by N. `off`: each has an Nth of them, so that the
     run learns as one process would, sooner."""
+    sharded: bool = False
+    """Whether each process holds only an Nth of the weights, gradients and moments (FSDP2), and layers are gathered
+    when it is their turn: for networks that one device has no room for, at the price of more talk. Only for learners
+    that learn from data."""
     timeout_minutes: Annotated[float, Meta(gt=0)] = 30.0
     """The run ends when some process lets the others wait longer, be it for a rating."""
 
@@ -277,6 +281,7 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
         raise InputError(f"{where}: opponents: rnad learns from both seats of every match; allowed: none")
     _check_league(config, where)
     _check_cluster(config, where)
+    _check_sharded(config, where)
     return config, game
 
 
@@ -297,6 +302,18 @@ def _check_cluster(config: TrainConfig, where: str) -> None:
         raise InputError(f"{where}: cluster: a league's pool is this process's own; allowed with one: none")
     if config.workers:
         raise InputError(f"{where}: workers: with a cluster its collectors play; allowed: 0")
+
+
+def _check_sharded(config: TrainConfig, where: str) -> None:
+    """Raises `InputError` if the policy cannot be spread over processes as `config` asks for."""
+    if not config.parallel.sharded:
+        return
+    if not learns_from_data(config):
+        raise InputError(f"{where}: parallel.sharded: {_kind(config)} plays with its policy; allowed: false")
+    if getattr(config.learner, "compile", False):
+        raise InputError(f"{where}: learner.compile: not of a policy that is spread over processes; allowed: false")
+    if config.dtype == "float16":
+        raise InputError(f"{where}: dtype: a policy that is spread over processes learns in float32 or bfloat16")
 
 
 def _check_league(config: TrainConfig, where: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sparring.core import Game, Interrupts, Score
+from sparring.core.interrupts import Noted
 from sparring.inference.threads import set_threads
 from sparring.league import Entrant
 from sparring.learn import parallel
@@ -83,12 +84,14 @@ def train(
     `on_update` is called after each update. What it raises ends the run, which is saved first. Of several processes
     that torchrun started all play and learn, and rank 0 alone rates, writes and speaks.
     """
-    with parallel.joined(config.parallel.timeout_minutes), closing(folder):
+    early = Noted(signal.Signals[f"SIG{config.job.signal}"])
+    with early, parallel.joined(config.parallel.timeout_minutes), closing(folder):
         lead = parallel.rank() == 0
+        heard, say = on_update if lead else None, say if lead else _silent
         try:
             if mock_data:
-                config = with_mock_data(config, game, folder.path, say=say if lead else _silent)
-            return _train(config, game, folder, on_update=on_update if lead else None, say=say if lead else _silent)
+                config = with_mock_data(config, game, folder.path, say=say)
+            return _train(config, game, folder, early, on_update=heard, say=say)
         except BaseException as error:
             folder.note_ending("failed", f"{type(error).__name__}: {error}".splitlines()[0])
             raise
@@ -98,10 +101,12 @@ def _train(
     config: TrainConfig,
     game: Game,
     folder: RunFolder,
+    early: Noted,
     *,
     on_update: Callable[[Update], None] | None,
     say: Callable[[str], None],
 ) -> Outcome:
+    """`early` has noted whether the signal to stop came before anybody listened to it."""
     check_report(config.report)
     check_data(config, where=config.game)
     lead, given, config = parallel.rank() == 0, config, own_config(config)
@@ -116,7 +121,7 @@ def _train(
         resumed = folder.open(given, say) if lead else None
         saved = int(parallel.most(-1 if resumed is None else resumed.update))
         if saved >= 0:
-            state = read_own(folder, resumed or folder.read_resume(saved), say)
+            state = read_own(folder, resumed or folder.read_resume(saved), say, sharded=config.parallel.sharded)
             restore(state, trainee, ratings, run=folder.path)
             say(f"resuming {folder.path} at update {trainee.update}, {trainee.decisions:,} decisions")
         if lead:
@@ -142,15 +147,17 @@ def _train(
                     if on_update is not None:
                         on_update(Update(trainee.update, trainee.decisions, figures, checkpoint))
                     deadline.update_ended()
-                    if parallel.anyone(interrupts.asked):
-                        stopped = interrupts.name or "a signal to another process"
+                    if parallel.anyone(interrupts.asked or early.asked):
+                        own = interrupts.name or (early.name if early.asked else "")
+                        stopped = own or "a signal to another process"
                     elif parallel.decided(deadline.reached):
                         stopped = "time limit"
                     elif parallel.decided(saver.due):
                         saver.save()
             finished = trainee.decisions >= config.decisions
-            if finished and lead:
-                for rating in ratings.finish(trainee.checkpoint(), trainee.standing, watch=reporter.doing):
+            if finished:
+                last = trainee.checkpoint()
+                for rating in ratings.finish(last, trainee.standing, watch=reporter.doing) if lead else ():
                     reporter.rated(trainee, rating)
         folder.note_ending("finished" if finished else "stopped", stopped or "all decisions", update=trainee.update)
     scores = ratings.latest.scores if finished and ratings.latest is not None else {}

@@ -21,8 +21,9 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -54,6 +55,9 @@ JOB = "job"
 """What is kept of the cluster's job that trains a run: there before the run is."""
 _ENDING = "ending.json"
 _STATE, _LEARNER, _PLAYING = "state.json", "learner.safetensors", "playing.safetensors"
+_SHARDS = "shards.safetensors"
+SHARDS = "shards"
+"""Of the values of a state: how many rows each tensor has whose rows lie in the folders of several processes."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ class ResumeState:
     values: Mapping[str, Any]
     learner: Mapping[str, Tensor]
     playing: Mapping[str, Array]
+    shards: Mapping[str, Tensor] = field(default_factory=dict)
+    """Of a learner that is spread over processes, the rows that this one holds; see `SHARDS`."""
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -151,8 +157,8 @@ class RunFolder:
         """
         folder = self._resume(rank) / f"{state.update:08d}"
         arrays = {name: torch.from_numpy(array.copy()) for name, array in state.playing.items()}
-        learner = tensor_bytes(state.learner)
-        content = hashlib.sha256(learner).hexdigest()
+        learner, shards = tensor_bytes(state.learner), tensor_bytes(state.shards)
+        content = hashlib.sha256(learner + shards if state.shards else learner).hexdigest()
         if rank == 0 and state.learner and content == self._content:
             raise RunError(f"{folder}: not saved: the learner is the same as in the checkpoint before")
         write_folder(
@@ -162,11 +168,13 @@ class RunFolder:
                     _STATE: json.dumps({"update": state.update, "values": state.values, "content": content}).encode(),
                     _LEARNER: learner,
                     _PLAYING: tensor_bytes(arrays),
+                    **({_SHARDS: shards} if state.shards else {}),
                 }
             ),
         )
         self._content = content
-        for old in [path for path in _numbered(folder.parent) if path != folder][:-1]:
+        # The others are ahead of rank 0, whose two states need their parts.
+        for old in [path for path in _numbered(folder.parent) if path != folder][: -2 if rank else -1]:
             remove_folder(old)
 
     def save_bad_batch(self, batch: Mapping[str, Tensor]) -> Path:
@@ -192,14 +200,23 @@ class RunFolder:
         for folder in reversed(_numbered(self.path / "resume")):
             try:
                 state = self.read_resume(int(folder.name))
+                deque(self.read_shards(state), maxlen=0)
             except InputError as error:
                 say(f"{error}; going back to the one before")
                 damage = damage or error
             else:
+                self._drop_parts()
                 return state
         if damage is not None:
             raise damage
         return None
+
+    def _drop_parts(self) -> None:
+        """Removes what other processes saved of states that rank 0 has not completed, or has dropped since."""
+        complete = {folder.name for folder in _numbered(self.path / "resume")}
+        for part in self.path.glob("resume/rank-*/[0-9]*"):
+            if part.name not in complete:
+                remove_folder(part)
 
     def read_resume(self, update: int, *, rank: int = 0) -> ResumeState:
         """Where a process of the run stood after `update`; raises `InputError` if that is damaged or not there."""
@@ -218,6 +235,21 @@ class RunFolder:
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{where}: {error}") from error
+
+    def read_shards(self, state: ResumeState) -> Iterator[Mapping[str, Tensor]]:
+        """What each process that saved `state` held of its learner, by rank; nothing if each held all of it.
+
+        Raises `InputError` if a part is damaged or not there.
+        """
+        if SHARDS not in state.values:
+            return
+        for rank in range(int(state.values["processes"])):
+            folder = self._resume(rank) / f"{state.update:08d}"
+            where = f"{folder}: cannot resume from here"
+            part = parse_tensors(read_checked(folder, [_SHARDS])[_SHARDS], where=where)
+            if part.keys() != state.values[SHARDS].keys():
+                raise InputError(f"{where}: {_SHARDS} has other tensors than the state says")
+            yield part
 
 
 def read_ending(folder: Path) -> Ending | None:

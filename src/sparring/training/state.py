@@ -1,7 +1,7 @@
 """Saving and resuming: a run between two updates as arrays and numbers, and when it is written down."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,20 +9,23 @@ from pathlib import Path
 
 import torch
 
-from sparring.core import InputError, Vocabulary
+from sparring.core import Array, InputError, RunError, Vocabulary
 from sparring.core.rows import flatten, nested
 from sparring.core.versions import first_vocabulary
 from sparring.learn import parallel
 from sparring.learn.learner import NotFinite
+from sparring.learn.sharding import is_part, joined_parts, part_of
 from sparring.policy.checkpoint import Checkpoint
 from sparring.training.background import Background
 from sparring.training.config import CheckpointSettings
 from sparring.training.rating import Ratings
-from sparring.training.run import ResumeState, RunFolder
+from sparring.training.run import SHARDS, ResumeState, RunFolder
 from sparring.training.trainee import Snapshot, Trainee
 
 _OWN = ("learner/window/", "random/")
 """What of a learner's state is each process's own: the replay window and random states."""
+_ANYONES = ("lessons/",)
+"""What of the rest is as good for another process: how often each choice was seen."""
 _PARTS_SECONDS = 600.0
 """So long rank 0 waits for the other processes' parts of a save."""
 
@@ -81,9 +84,13 @@ class Saver:
             if state is not None:
                 others = [f"saved/{state.update}/{number}" for number in range(1, parallel.size())]
                 end = time.monotonic() + _PARTS_SECONDS
-                while not (parallel.wait_for(others, seconds=1) or self._failed or time.monotonic() > end):
-                    pass
-                self.folder.save_resume(state)
+                there = False
+                while not (there or self._failed or time.monotonic() > end):
+                    there = parallel.wait_for(others, seconds=1)
+                if there or not state.shards:
+                    self.folder.save_resume(state)
+                elif not self._failed:
+                    raise RunError(f"update {state.update} is not saved: another process did not write its part")
 
     def __enter__(self) -> "Saver":
         return self
@@ -106,6 +113,7 @@ def capture(trainee: Trainee, ratings: Ratings) -> ResumeState:
     tensors, values = trainee.algorithm.learner.state()
     own, vocabulary = trainee.snapshot(), trainee.spec.vocabulary
     learner = flatten({"learner": tensors, **own.tensors, "random": {"torch": torch.get_rng_state()}})
+    spread = {name: tensor for name, tensor in learner.items() if is_part(tensor)}
     return ResumeState(
         update=trainee.update,
         values={
@@ -115,8 +123,10 @@ def capture(trainee: Trainee, ratings: Ratings) -> ResumeState:
             "learner": values,
             **own.values,
             **({} if vocabulary is None else {"vocabulary": vocabulary.digest}),
+            **({SHARDS: {name: len(tensor) for name, tensor in spread.items()}} if spread else {}),
         },
-        learner={name: tensor.detach().cpu().clone() for name, tensor in learner.items()},
+        learner={name: tensor.detach().cpu().clone() for name, tensor in learner.items() if name not in spread},
+        shards={name: part_of(tensor).detach().cpu().clone() for name, tensor in spread.items()},
         playing={name: array.copy() for name, array in own.arrays.items()},
     )
 
@@ -126,24 +136,32 @@ def own_part(state: ResumeState) -> ResumeState:
     return replace(state, learner={name: part for name, part in state.learner.items() if name.startswith(_OWN)})
 
 
-def read_own(folder: RunFolder, state: ResumeState, say: Callable[[str], None]) -> ResumeState:
-    """`state`, that of rank 0, as it was for this process.
+def read_own(folder: RunFolder, state: ResumeState, say: Callable[[str], None], *, sharded: bool) -> ResumeState:
+    """`state`, that of rank 0, as it was for this process; of a learner that is `sharded` now, its rows.
 
     With another number of processes than saved it there are no such states: each goes on with the learner, and begins
     new matches, with the replay window of rank 0.
     """
+    if SHARDS in state.values:
+        rows: Mapping[str, int] = state.values[SHARDS]
+        parts = joined_parts(folder.read_shards(state), rows, split=sharded)
+        state = replace(state, learner={**state.learner, **parts})
     rank = parallel.rank()
     if int(state.values.get("processes", 1)) != parallel.size():
         say(f"the number of processes was {state.values.get('processes', 1)}: new matches begin")
-        return replace(state, playing={})
+        return replace(state, playing=_anyones(state))
     if rank == 0:
         return state
     try:
         own = folder.read_resume(state.update, rank=rank)
     except InputError as error:
         say(f"rank {rank}: {error}; it begins new matches")
-        return replace(state, playing={})
+        return replace(state, playing=_anyones(state))
     return replace(own, learner={**state.learner, **own.learner})
+
+
+def _anyones(state: ResumeState) -> dict[str, Array]:
+    return {name: array for name, array in state.playing.items() if name.startswith(_ANYONES)}
 
 
 def restore(state: ResumeState, trainee: Trainee, ratings: Ratings, *, run: Path) -> None:

@@ -14,6 +14,7 @@ from sparring.league import Entrant
 from sparring.learn import parallel
 from sparring.learn.imitation import ImitationSettings
 from sparring.learn.probe import probe
+from sparring.learn.sharding import is_sharded, part_of
 from sparring.policy import Packing, Policy, parameter_text
 from sparring.policy.checkpoint import Checkpoint
 from sparring.training.algorithms import Algorithm, build_algorithm
@@ -43,7 +44,12 @@ class Study:
         torch.manual_seed(config.seed)
         policy = first_policy(config, game, self.spec, say)
         self.algorithm: Algorithm = build_algorithm(
-            config.learner, policy, spec=self.spec, device=self._device, seed=config.seed
+            config.learner,
+            policy,
+            spec=self.spec,
+            device=self._device,
+            seed=config.seed,
+            sharded=config.parallel.sharded,
         )
         self.rater = Rater(
             game, config, opponents, settings=settings, spec=self.spec, device=self._device, policy_threshold=0.0
@@ -59,6 +65,10 @@ class Study:
     def start(self) -> None:
         """Says what the run will take."""
         settings, policy = self._config.learner, self.algorithm.learner.policy
+        if is_sharded(policy):
+            own = sum(part_of(weight).numel() for weight in policy.parameters())
+            self._say(f"{own:,} weights in each of {parallel.size()} processes, besides the layer that is gathered")
+            return
         rows = int(getattr(settings, "minibatch_size", self.algorithm.batch_size))
         length = int(getattr(settings, "segment_length", 1)) if policy.initial_memory(1) else 1
         with lower_if_too_large("trying out a gradient step", "learner.minibatch_size", "the size of the network"):

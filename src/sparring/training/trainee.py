@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from sparring.core import Array, GameSpec, Stages
+from sparring.learn.sharding import gathered_weights
 from sparring.policy.checkpoint import Checkpoint
 from sparring.training.algorithms import Algorithm
 from sparring.training.config import TrainConfig
@@ -80,8 +81,7 @@ class Trainee(Protocol):
 def copy_policy(
     algorithm: Algorithm, spec: GameSpec, config: TrainConfig, *, update: int, decisions: int
 ) -> Checkpoint:
-    """A checkpoint of the policy that `algorithm` deploys."""
-    policy = algorithm.deployed or algorithm.learner.policy
-    weights = {name: weight.detach().clone() for name, weight in policy.state_dict().items()}
+    """A checkpoint of the policy that `algorithm` deploys; if it is spread over processes, all must call this."""
+    weights = gathered_weights(algorithm.deployed or algorithm.learner.policy)
     about = {"decisions": decisions, "win_rates": {}}
     return Checkpoint(spec, config.network, version=update, weights=weights, about=about)

@@ -81,7 +81,7 @@ def reading_options(
     if belief:
         options["belief"] = "yes"
     if own_team != "seen":
-        options |= {"own_team": own_team, "corpus": "\n".join(map(str, corpus))}
+        options |= {"own_team": own_team, "corpus": "\n".join(str(path.absolute()) for path in corpus)}
     return options
 
 
