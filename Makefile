@@ -31,7 +31,7 @@ test-ray: $(VENV)/.dev  ## the tests of --cluster: installs Ray, and starts clus
 	$(BIN)/pytest -m "slow or not slow" tests/rollout/test_fleet.py tests/training/test_cluster.py tests/league/test_cluster.py
 
 torture: $(VENV)/.dev  ## every attack at full size: hours on two cores
-	@for attack in server ladder crash_points damage two_writers group_kills; do echo "== $$attack" >&2; $(BIN)/python -m tests.torture.$$attack || exit 1; done
+	@for attack in server ladder crash_points damage two_writers group_kills replays; do echo "== $$attack" >&2; $(BIN)/python -m tests.torture.$$attack || exit 1; done
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

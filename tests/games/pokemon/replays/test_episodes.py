@@ -1,6 +1,5 @@
 """Logs as episodes: formats, filters, what is rejected and why, and what mutated logs come to."""
 
-import random
 from math import isnan
 
 import numpy as np
@@ -13,6 +12,7 @@ from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.replays import episodes as module
 from sparring.games.pokemon.replays.episodes import read_replays
 from tests.games.pokemon.replays.logs import battle
+from tests.torture.replays import torture
 
 TURN = ("|", "|move|p1a: Mew|Psychic|p2a: Onix", "|move|p2a: Onix|Harden|p2a: Onix", "|", "|upkeep", "|turn|2")
 LOG = battle(*TURN, "|", "|cant|p1a: Mew|par", "|move|p2a: Onix|Harden|p2a: Onix")
@@ -160,51 +160,22 @@ def test_without_the_simulator_no_battle_is_rejected(monkeypatch: pytest.MonkeyP
         read()
 
 
-def mutated(log: str, rng: random.Random) -> str:
-    lines = log.split("\n")
-    for _ in range(rng.choice([1, 1, 2, 5])):
-        at, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-        parts = lines[at].split("|")
-        part = rng.randrange(len(parts))
-        parts[part] = rng.choice(["", "p1a: X", "p3a: Y", "p2b: Mew", "999/1", "-1", "nan", "\x00", "[from]", "p2"])
-        change = rng.randrange(5)
-        if change == 0:
-            del lines[at]
-        elif change == 1:
-            lines.insert(at, lines[other % len(lines)])
-        elif change == 2:
-            lines[at] = "|".join(parts)
-        elif change == 3:
-            lines[at] = lines[at][: rng.randrange(len(lines[at]) + 1)]
-        else:
-            lines[at], lines[other] = lines[other], lines[at]
-        lines = lines or ["|"]
-    return "\n".join(lines)
+def test_a_side_that_can_do_nothing_is_a_reason_to_reject() -> None:
+    (rejected,) = read(LOG.replace("|switch|p1a: Mew|Mew|100/100\n", "")).rejected.values()
+    assert str(rejected) == "nothing allowed: line 10: p1 must choose and can do nothing"
 
 
-def check_mutated(count: int, seed: int) -> None:
-    rng = random.Random(seed)
+def test_damaged_logs_are_read_or_rejected_with_a_reason() -> None:
     doubles = battle(
         *("|", "|-terastallize|p1a: Mew|Water", "|move|p1a: Mew|Surf|p2a: Onix|[spread] p2a,p2b", "|faint|p2a: Onix"),
         *("|", "|upkeep", "|", "|switch|p2a: Lapras|Lapras, M|100/100", "|turn|2"),
         *("|", "|swap|p1a: Mew|1|[from] move: Ally Switch", "|move|p1a: Gyarados|Waterfall|p2b: Jynx"),
         kind="doubles",
     )
-    for number in range(count):
-        reading = read(mutated(rng.choice([LOG, doubles]), rng))
-        assert all(one.reason != "reader failed" for one in reading.rejected.values()), (number, reading.rejected)
-        for episodes in reading.episodes.values():
-            assert all(np.isfinite(array).all() for array in episodes.steps.observation.values())
-
-
-def test_mutated_logs_are_read_or_rejected_with_a_reason() -> None:
-    check_mutated(300, seed=1)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3000)
-def test_twenty_thousand_mutated_logs() -> None:
-    check_mutated(20_000, seed=2)
+    tally, problems = torture([LOG, doubles], 200, seed=1)
+    assert problems == []
+    assert tally["read"] > 40
+    assert len(tally) > 5
 
 
 def test_a_rating_that_nobody_gave_is_none() -> None:

@@ -355,7 +355,7 @@ def test_two_of_a_team_may_have_the_same_name() -> None:
         *("|", "|switch|p1a: Bob|Abra, M|100/100", *UPKEEP, "|turn|3"),
         *("|", "|switch|p1a: Bob|Jynx, F|100/100"),
     )
-    assert [member.details for member in read(log).teams[0]] == ["Mew", "Jynx, F", "Abra, M"]
+    assert [member.details for member in read(log).teams[0]] == ["Mew", "Abra, M", "Jynx, F"]
 
 
 def test_the_owner_knew_the_forme_that_a_preview_hides() -> None:

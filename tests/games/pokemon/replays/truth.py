@@ -1,6 +1,6 @@
 """Compares what is parsed from a spectator's log with what the player really saw and chose.
 
-Team slots and places in a list of moves may be others: a log tells them in the order in which they show. What a log
+Team slots and places in a list of moves may be others: a log does not tell their own order. What a log
 cannot tell (docs/replays.md names it) is left out of the comparison, each where it cannot.
 """
 
@@ -35,8 +35,6 @@ _NEVER_SHOWN = {
     "side": [c.SIDE_REFLECT_TURNS, c.SIDE_LIGHT_SCREEN_TURNS, c.SIDE_AURORA_VEIL_TURNS],
 }
 """Columns of the own side that a log does not determine."""
-_MOVE_FORBIDDEN = c.MOVE_DISABLED
-
 
 FEW = 100
 """So many battles are played one after the other, and so the same every time: players draw in the order of answers."""
@@ -63,6 +61,7 @@ class Comparison:
     def __init__(self, format: str) -> None:
         self.format = find_format(format)
         self.space: ActionSpace = action_space(self.format)
+        self.ids = load_ids(self.format.tables)
         self.decisions = 0
         self.exact = 0
         self.unbroken = 0
@@ -119,6 +118,8 @@ class Comparison:
             side.observation["active"][row, hold, c.ACTIVE_CAN_TERA] = memory.fields["active"][
                 row, hold, c.ACTIVE_CAN_TERA
             ]
+            if any(one["moves"][0]["id"] == "fight" for one in told["request"].get("active", ())):
+                side.observation["active_moves"][row, 0, :, c.MOVE_DISABLED] = 0.0
         if not disguises:
             self._compare_rows(side.observation, memory.fields, names, live, self._clinging)
 
@@ -130,8 +131,9 @@ class Comparison:
             action = self.space.preview_action(picked, len(request["side"]["pokemon"]))
             return action is not None and bool(side.consistent[row, action])
         orders = [_order(request, place, part) for place, part in enumerate(choice.split(", "))]
-        ids = load_ids(self.format.tables)
-        moves = [[ids[move] for move in listed] for listed in side.observation["active_move_ids"][row, :SLOTS].tolist()]
+        moves = [
+            [self.ids[move] for move in listed] for listed in side.observation["active_move_ids"][row, :SLOTS].tolist()
+        ]
         return any(
             all(
                 self._means(order, told_order, place, moves[place], names)
@@ -222,6 +224,31 @@ class Comparison:
             shown = (mine > 0) & ~np.isin(mine, hidden_powers)
             found = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
             self.differences["own moves"] += int((shown & ~found).sum())
+            self._compare_columns("own", parsed["moves"][:, slot], live["moves"][:, other], mine, theirs)
+        for place in range(2 * SLOTS):
+            mine, theirs = parsed["active_move_ids"][:, place], live["active_move_ids"][:, place]
+            shown = (mine > 0) & ~np.isin(mine, hidden_powers)
+            found = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
+            what = f"place {place}"
+            self.differences[f"moves at {what}"] += int((shown & ~found).sum())
+            self._compare_columns(what, parsed["active_moves"][:, place], live["active_moves"][:, place], mine, theirs)
+        for row in range(TEAM, 2 * TEAM):
+            mine, theirs = parsed["move_ids"][:, row], live["move_ids"][:, row]
+            self._compare_columns("foe", parsed["moves"][:, row], live["moves"][:, row], mine, theirs)
+
+    def _compare_columns(self, whose: str, mine: Array, theirs: Array, numbers: Array, others: Array) -> None:
+        """Columns `float32[r, MOVES, columns]` of moves whose numbers are `int16[r, MOVES]`."""
+        rolling = [self.ids.index(move) for move in ("rollout", "iceball")]
+        compared = (numbers > 0) & ~np.isin(numbers, rolling)
+        same = (numbers[..., :, None] == others[..., None, :]) & compared[..., :, None]
+        for column in range(mine.shape[-1]):
+            more = mine[..., :, None, column] - theirs[..., None, :, column]
+            different = np.abs(more) > 1e-6
+            if column == c.MOVE_PP and whose != "foe" and self.format.generation in (7, 8):
+                different = more < -1e-6  # which move a Z-move or max move was made of does not show
+            if column == c.MOVE_DISABLED:  # what does not show forbids nothing
+                different = more > 1e-6
+            self.differences[f"{whose} move column {column}"] += int((same & different).sum())
 
 
 def _excuse_unknown_sets(different: Array, columns: Array, ids: Array) -> None:

@@ -71,7 +71,8 @@ def write_offers(
 ) -> NDArray[np.void]:
     """`OFFER[r]` for rows of the raw observation whose own team has been filled in.
 
-    What a request would have told is written into the rows too: who must leave, is trapped, or may use a gimmick.
+    What a request would have told is written into the rows too: which moves are disabled, who must leave, is trapped,
+    or may use a gimmick.
     """
     offers = np.zeros(len(asked.kind), OFFER)
     offers["kind"], offers["size"] = asked.kind, asked.size
@@ -258,6 +259,7 @@ def _write_aims(
     acts = (told["acts"] > 0)[:, None]
     allowed, max_allowed = ~np.where(dynamaxed, max_forbidden, forbidden) & acts, ~max_forbidden & acts
     _lock(rows, place, told, allowed)
+    _write_disabled(rows, place, told, allowed)
     aims = np.where(dynamaxed, tables.max_aims[move], tables.aims[move])
     free = told["locked"] == 0
     plain = np.where(free[:, None], aims, AIM_NONE) * allowed
@@ -311,6 +313,16 @@ def _item_is_unknown(rows: Mapping[str, Array], place: int) -> NDArray[np.bool_]
     who = rows["active_ids"][:, place, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1
     known: NDArray[np.bool_] = rows["pokemon"][np.arange(len(who)), who, c.POKEMON_ITEM_KNOWN] == 0
     return known & (who >= 0)
+
+
+def _write_disabled(rows: Mapping[str, Array], place: int, told: NDArray[np.void], allowed: NDArray[np.bool_]) -> None:
+    """Which moves are disabled; while nobody is asked for one, those that were so when somebody was."""
+    disabled = rows["active_moves"][:, place, :, c.MOVE_DISABLED]
+    acts, outside = told["acts"] > 0, told["locked"] > MOVES
+    disabled[acts] = (~allowed | outside[:, None])[acts]
+    who = rows["active_ids"][:, place, c.ACTIVE_ID_POKEMON]
+    for row in np.flatnonzero(~acts[1:] & (who[1:] > 0) & (who[1:] == who[:-1])).tolist():
+        disabled[row + 1] = disabled[row]
 
 
 def _lock(rows: Mapping[str, Array], place: int, told: NDArray[np.void], allowed: NDArray[np.bool_]) -> None:

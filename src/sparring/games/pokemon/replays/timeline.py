@@ -35,6 +35,9 @@ class _Side:
     by_name: dict[str, list[Member]] = field(default_factory=dict)
     """Several, where two Pokémon were given the same name."""
     at: list[Stint | None] = field(default_factory=lambda: [None] * SLOTS)
+    previewed: int = 0
+    """How many the preview shows."""
+    leads: list[Stint] = field(default_factory=list)
     size: int = 0
     name: str = ""
     called: set[str] = field(default_factory=set)
@@ -88,6 +91,8 @@ class _Reader:
         if not self.started:
             raise Rejected(Reason.UNFINISHED, "the battle never began")
         self._drop_unanswered()
+        for side in self.sides:
+            self._order_team(side)
         return Timeline(
             generation=self.generation,
             places=self.places,
@@ -102,6 +107,21 @@ class _Reader:
             forfeited=self.forfeited,
             turns=self.turn,
         )
+
+    def _order_team(self, side: _Side) -> None:
+        """Gives team slots to those that no preview shows: as in a request the leads first, whose order is known then.
+
+        The others came in one after the other, which at the first turn nobody knew: they are ordered by id.
+        """
+        leads = [stint.member for stint in side.leads]
+
+        def rank(member: Member) -> tuple[int, str, str, str]:
+            species = self.tables.dex.species.ids[self.tables.details(member.details)[0]]
+            return (leads.index(member) if member in leads else TEAM), species, member.name, member.details
+
+        side.members[side.previewed :] = sorted(side.members[side.previewed :], key=rank)
+        for slot, member in enumerate(side.members):
+            member.slot = slot
 
     def _drop_unanswered(self) -> None:
         """Leaves out a last turn of which the log shows nothing: the battle was given up."""
@@ -140,12 +160,14 @@ class _Reader:
         if not self.started:
             for side in self.sides:
                 side.members.clear()
+                side.previewed = 0
 
     def on_poke(self, parts: list[str]) -> None:
-        members = self.sides[SIDES[parts[2]]].members
-        if len(members) == TEAM:
+        side = self.sides[SIDES[parts[2]]]
+        if len(side.members) == TEAM:
             raise Rejected(Reason.TEAM_SIZE, f"more than {TEAM} Pokémon in a team")
-        members.append(Member(len(members), parts[3]))
+        side.members.append(Member(len(side.members), parts[3]))
+        side.previewed = len(side.members)
 
     def on_teampreview(self, parts: list[str]) -> None:
         for side in self.sides:
@@ -198,6 +220,8 @@ class _Reader:
         leaving, side.at[place] = side.at[place], stint
         number = self.sides.index(side)
         if not self.turn:
+            if leaving is None:
+                side.leads.append(stint)
             if self.turns is not None and self.turns.kind is Kind.PREVIEW:
                 leads = self.turns.deeds[number]
                 assert leads is not None
