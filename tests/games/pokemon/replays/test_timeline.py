@@ -349,6 +349,20 @@ def test_a_fainted_ally_is_not_asked_while_another_pivots() -> None:
     assert deed(ended, 1, place=1).asked
 
 
+def test_who_throws_a_parting_shot_back_leaves_before_its_own_order() -> None:
+    thrown = (
+        "|",
+        "|move|p2a: Onix|Parting Shot|p1a: Mew",
+        "|move|p1a: Mew|Parting Shot|p2a: Onix|[from] ability: Magic Bounce",
+    )
+    leaves = ("|", "|switch|p1a: Abra|Abra, M|100/100|[from] Parting Shot", "|move|p1b: Gyarados|Surf|p2a: Onix")
+    two = ("|", "|move|p1a: Abra|Psychic|p2a: Onix")
+    found = read(battle(*thrown, *leaves, *UPKEEP, "|turn|2", *two, kind="doubles"))
+    assert deed(found, 0).did is Did.UNKNOWN
+    assert [decision.kind for decision in found.decisions] == [Kind.TURN, Kind.REPLACE, Kind.TURN]
+    assert deed(found, 1).stint is not None
+
+
 def test_two_of_a_team_may_have_the_same_name() -> None:
     log = battle(
         *("|", "|switch|p1a: Bob|Jynx, F|100/100", *UPKEEP, "|turn|2"),

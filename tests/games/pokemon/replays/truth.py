@@ -74,6 +74,7 @@ class Comparison:
         """Parses the log of `battle` and compares both sides."""
         parsed = parse_battle(battle["log"], self.format)
         assert parsed.timeline.winner == battle["winner"]
+        self._danced = "[from] ability: Dancer" in battle["log"]
         self._clinging = any(
             pokemon["item"] == "stickybarb"
             for side in battle["sides"]
@@ -219,6 +220,9 @@ class Comparison:
         foes = parsed["move_ids"][:, TEAM:] != live["move_ids"][:, TEAM:]
         self.differences["foe moves"] += int(foes.sum())
         hidden_powers = list(tracker.tables.hidden_powers)
+        pressure = live["active_ids"][:, SLOTS:, c.ACTIVE_ID_ABILITY] == tracker.tables.pressure
+        # Which move a Z-move or max move was made of does not show, nor whom a move of doubles that fails was to hit.
+        self._hidden_costs = self.format.generation in (7, 8) or (self.space.active > 1 and bool(pressure.any()))
         for slot, other in zip(known, there, strict=True):
             mine, theirs = parsed["move_ids"][:, slot], live["move_ids"][:, other]
             shown = (mine > 0) & ~np.isin(mine, hidden_powers)
@@ -228,10 +232,19 @@ class Comparison:
         for place in range(2 * SLOTS):
             mine, theirs = parsed["active_move_ids"][:, place], live["active_move_ids"][:, place]
             shown = (mine > 0) & ~np.isin(mine, hidden_powers)
+            if place >= SLOTS:  # who took the own looks before the first request shows nothing of them in play
+                shown[live["active"][:, place, c.ACTIVE_TRANSFORMED] > 0] = False
             found = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
             what = f"place {place}"
             self.differences[f"moves at {what}"] += int((shown & ~found).sum())
-            self._compare_columns(what, parsed["active_moves"][:, place], live["active_moves"][:, place], mine, theirs)
+            columns, others = (rows["active_moves"][:, place].copy() for rows in (parsed, live))
+            if place < SLOTS and self.format.generation < 5:
+                # How many PP a borrowed move could have goes by its place in the model's list, which does not show.
+                borrowed = live["active"][:, place, c.ACTIVE_TRANSFORMED] > 0
+                for one in (columns, others):
+                    one[borrowed, :, c.MOVE_PP] *= one[borrowed, :, c.MOVE_MAX_PP]
+                    one[borrowed, :, c.MOVE_MAX_PP] = 1.0
+            self._compare_columns(what, columns, others, mine, theirs)
         for row in range(TEAM, 2 * TEAM):
             mine, theirs = parsed["move_ids"][:, row], live["move_ids"][:, row]
             self._compare_columns("foe", parsed["moves"][:, row], live["moves"][:, row], mine, theirs)
@@ -244,8 +257,10 @@ class Comparison:
         for column in range(mine.shape[-1]):
             more = mine[..., :, None, column] - theirs[..., None, :, column]
             different = np.abs(more) > 1e-6
-            if column == c.MOVE_PP and whose != "foe" and self.format.generation in (7, 8):
-                different = more < -1e-6  # which move a Z-move or max move was made of does not show
+            if column == c.MOVE_PP and whose != "foe" and self._hidden_costs:
+                different = more < -1e-6
+            if column == c.MOVE_PP and self._danced:  # bound to the dance by a Choice item, it tries its own in vain
+                different[:] = False
             if column == c.MOVE_DISABLED:  # what does not show forbids nothing
                 different = more > 1e-6
             self.differences[f"{whose} move column {column}"] += int((same & different).sum())

@@ -84,7 +84,7 @@ def write_offers(
     offers["enters"] = waits | asked.came_in
     tables = _tables(format.tables, format.showdown)
     forced = asked.kind == FORCED
-    for place in range(SLOTS):
+    for place in range(format.active):
         columns, told = rows["active"][:, place], offers["place"][:, place]
         present = columns[:, c.ACTIVE_PRESENT] > 0
         told["acts"] = present & (columns[:, c.ACTIVE_COMMANDING] == 0) & (asked.kind == TURN)
