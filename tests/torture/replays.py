@@ -18,13 +18,14 @@ from sparring.core.replays import Filters, Replay
 from sparring.games.pokemon.replays.episodes import read_replays
 from sparring.games.pokemon.replays.reasons import Reason
 from sparring.games.pokemon.replays.sources import ReplayFiles
+from tests.games.pokemon.replays.logs import DOUBLES, battle
 from tests.games.pokemon.replays.truth import played
 from tests.torture.mutate import NUMBERS, WORDS
 
 FORMATS = (
     *("gen1randombattle", "gen2randombattle", "gen3randombattle", "gen4randombattle", "gen5randombattle"),
     *("gen6randombattle", "gen7randombattle", "gen8randombattle", "gen9randombattle", "gen8ou", "gen9ou"),
-    *("gen8randomdoublesbattle", "gen9randomdoublesbattle", "gen9vgc2025regi"),
+    *("gen9doubleshackmonscup", "gen9randomdoublesbattle", "gen9vgc2025regi"),
 )
 READINGS: tuple[dict[str, str], ...] = (
     *({}, {}, {}),
@@ -231,8 +232,9 @@ def torture(logs: Sequence[str], count: int, seed: int) -> tuple[Counter[str], l
 
 
 def battles(each: int) -> list[str]:
-    """Logs of battles between random players, `each` of every format."""
-    return [battle["log"] for format in FORMATS for battle in played(format, "random", each, seed=1)]
+    """Logs of battles between random players, `each` of every format; of doubles of old generations short ones."""
+    found = [one["log"] for format in FORMATS for one in played(format, "random", each, seed=1)]
+    return found + [battle(*DOUBLES, gen=gen, kind="doubles") for gen in range(3, 9) for _ in range(each)]
 
 
 def main() -> None:

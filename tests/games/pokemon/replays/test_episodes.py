@@ -11,7 +11,7 @@ from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.replays import episodes as module
 from sparring.games.pokemon.replays.episodes import read_replays
-from tests.games.pokemon.replays.logs import battle
+from tests.games.pokemon.replays.logs import DOUBLES, battle
 from tests.torture.replays import torture
 
 TURN = ("|", "|move|p1a: Mew|Psychic|p2a: Onix", "|move|p2a: Onix|Harden|p2a: Onix", "|", "|upkeep", "|turn|2")
@@ -166,13 +166,7 @@ def test_a_side_that_can_do_nothing_is_a_reason_to_reject() -> None:
 
 
 def test_damaged_logs_are_read_or_rejected_with_a_reason() -> None:
-    doubles = battle(
-        *("|", "|-terastallize|p1a: Mew|Water", "|move|p1a: Mew|Surf|p2a: Onix|[spread] p2a,p2b", "|faint|p2a: Onix"),
-        *("|", "|upkeep", "|", "|switch|p2a: Lapras|Lapras, M|100/100", "|turn|2"),
-        *("|", "|swap|p1a: Mew|1|[from] move: Ally Switch", "|move|p1a: Gyarados|Waterfall|p2b: Jynx"),
-        kind="doubles",
-    )
-    tally, problems = torture([LOG, doubles], 200, seed=1)
+    tally, problems = torture([LOG, battle(*DOUBLES, kind="doubles")], 200, seed=1)
     assert problems == []
     assert tally["read"] > 40
     assert len(tally) > 5

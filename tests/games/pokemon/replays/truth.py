@@ -82,8 +82,7 @@ class Comparison:
             for pokemon in told["request"]["side"]["pokemon"]
         )
         for number, side in enumerate(parsed.sides):
-            shown = [told for told in battle["sides"][number] if not _revives_nobody(told)]
-            self._compare(shown, parsed.timeline, side, number)
+            self._compare(_shown_decisions(battle["sides"][number]), parsed.timeline, side, number)
 
     def _compare(self, truth: list[dict[str, Any]], timeline: Timeline, side: SideOfBattle, number: int) -> None:
         assert len(side.turn) == len(truth)
@@ -101,6 +100,7 @@ class Comparison:
         # Whoever takes the looks of a foe's illusion has moves that nobody can tell.
         foes = [live.tables.details(member.details)[0] for member in timeline.teams[1 - number]]
         models = illusion and (live.tables.dex.species_abilities[foes] == illusion).any()
+        self._seeming = bool(models)
         transformed = memory.fields["active"][:, :SLOTS, c.ACTIVE_TRANSFORMED].any(axis=1)
         for row, told in enumerate(truth):
             self.decisions += 1
@@ -259,7 +259,8 @@ class Comparison:
             different = np.abs(more) > 1e-6
             if column == c.MOVE_PP and whose != "foe" and self._hidden_costs:
                 different = more < -1e-6
-            if column == c.MOVE_PP and self._danced:  # bound to the dance by a Choice item, it tries its own in vain
+            if column == c.MOVE_PP and (self._danced or self._seeming):
+                # Bound to the dance by a Choice item, it tries its own move in vain; an illusion's Pressure is none.
                 different[:] = False
             if column == c.MOVE_DISABLED:  # what does not show forbids nothing
                 different = more > 1e-6
@@ -273,6 +274,19 @@ def _excuse_unknown_sets(different: Array, columns: Array, ids: Array) -> None:
     standing = columns[..., c.POKEMON_FAINTED] == 0  # what a mega evolution had before it may not show
     different[:, :count, c.POKEMON_ID_ABILITY] &= (columns[..., c.POKEMON_ABILITY_KNOWN] > 0) & standing
     different[:, :count, c.POKEMON_ID_TERA_TYPE] &= ids[..., c.POKEMON_ID_TERA_TYPE] > 0
+
+
+def _shown_decisions(decisions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Decisions without those that leave no line; what was told before one of these is told before the next."""
+    shown, before = [], ""
+    for told in decisions:
+        lines = f"{before}{told['lines']}"
+        if _revives_nobody(told):
+            before = f"{lines}\n"
+        else:
+            shown.append(dict(told, lines=lines))
+            before = ""
+    return shown
 
 
 def _revives_nobody(told: Mapping[str, Any]) -> bool:
