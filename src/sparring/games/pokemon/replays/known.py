@@ -49,8 +49,9 @@ def order_own_moves(rows: Mapping[str, Array], tracker: Tracker, guesses: Sequen
 
 def _move(numbers: Array, columns: Array, places: NDArray[np.intp]) -> None:
     """Moves a list of moves about: what was at `places: intp[r, n, MOVES]` is now in order."""
-    numbers[:] = np.take_along_axis(numbers, places, axis=2)
-    columns[:] = np.take_along_axis(columns, places[..., None], axis=2)
+    at = np.arange(len(numbers))[:, None, None], np.arange(numbers.shape[1])[:, None], places
+    numbers[:] = numbers[at]
+    columns[:] = columns[at]
 
 
 def mark_absent(rows: Mapping[str, Array], absent: Sequence[int], first: int) -> None:
