@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from sparring.core import InputError
+from sparring.core.episodes import unpack_mask
 from sparring.core.replays import Filters, Reading, Replay
+from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.replays import episodes as module
@@ -158,6 +160,20 @@ def test_without_the_simulator_no_battle_is_rejected(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "parse_battle", missing)
     with pytest.raises(InputError):
         read()
+
+
+def test_encore_after_a_max_move_forbids_nothing_as_the_log_does_not_tell_which_move_it_was() -> None:
+    log = battle(
+        *("|", "|-start|p1a: Mew|Dynamax", "|move|p1a: Mew|Max Geyser|p2a: Onix", "|-end|p1a: Mew|Dynamax"),
+        *("|", "|upkeep", "|turn|2", "|", "|move|p2a: Onix|Encore|p1a: Mew", "|-start|p1a: Mew|Encore"),
+        *("|move|p1a: Mew|Surf|p2a: Onix", "|", "|upkeep", "|turn|3", "|", "|move|p1a: Mew|Surf|p2a: Onix"),
+        *("|", "|upkeep", "|turn|4", "|", "|switch|p1a: Abra|Abra, M|100/100"),
+        gen=8,
+    )
+    episodes = only(read(log, format="gen8ou"))
+    legal = unpack_mask(episodes.steps.legal, episodes.spec.actions)
+    assert legal[1:4, :4].all()
+    assert not episodes.steps.observation["active_moves"][1:4, 0, :, c.MOVE_DISABLED].any()
 
 
 def test_a_side_that_can_do_nothing_is_a_reason_to_reject() -> None:

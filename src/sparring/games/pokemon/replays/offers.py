@@ -172,7 +172,8 @@ def _forbidden(
 
     last = ids[:, c.ACTIVE_ID_LAST_MOVE, None]
     again = (last == move) & (move > 0)
-    encored = ids[:, c.ACTIVE_ID_ENCORED_MOVE, None]
+    encored = move == ids[:, c.ACTIVE_ID_ENCORED_MOVE, None]
+    one_is_encored = (encored & (move > 0)).any(axis=1, keepdims=True)  # else it was a max move of one of them
     item = _held(rows, place)
     who = ids[:, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1
     own = item == binding_items[who]  # one that came by Trick binds only from the next move on
@@ -183,7 +184,7 @@ def _forbidden(
     max_forbidden: NDArray[np.bool_] = spent | ((under(c.ACTIVE_TAUNT) | vest) & tables.status[move])
     forbidden: NDArray[np.bool_] = (
         max_forbidden
-        | (under(c.ACTIVE_ENCORE) & (encored > 0) & (move != encored))
+        | (under(c.ACTIVE_ENCORE) & one_is_encored & ~encored)
         | (under(c.ACTIVE_DISABLE) & (move == ids[:, c.ACTIVE_ID_DISABLED_MOVE, None]))
         | (under(c.ACTIVE_TORMENT) & again)
         | (under(c.ACTIVE_HEAL_BLOCK) & tables.heals[move])
