@@ -28,7 +28,7 @@ FORMATS = (
     *("gen9doubleshackmonscup", "gen9randomdoublesbattle", "gen9vgc2025regi"),
 )
 READINGS: tuple[dict[str, str], ...] = (
-    *({}, {}, {}),
+    *[{}] * 17,
     {"own_team": "usage", "corpus": ""},
     {"own_team": "infer", "corpus": ""},
     {"belief": "yes"},
@@ -219,6 +219,8 @@ def torture(logs: Sequence[str], count: int, seed: int) -> tuple[Counter[str], l
     tally: Counter[str] = Counter()
     problems: list[str] = []
     for number in range(count):
+        if number and number % 2_000 == 0:
+            print(f"{number:,} logs, {len(problems)} problems", file=sys.stderr, flush=True)
         log = mutated(rng.choice(logs), rng.choice(logs), rng)
         try:
             reading = read_replays([Replay(f"{seed}-{number}", log)], Filters(), rng.choice(READINGS))
@@ -232,8 +234,13 @@ def torture(logs: Sequence[str], count: int, seed: int) -> tuple[Counter[str], l
 
 
 def battles(each: int) -> list[str]:
-    """Logs of battles between random players, `each` of every format; of doubles of old generations short ones."""
-    found = [one["log"] for format in FORMATS for one in played(format, "random", each, seed=1)]
+    """Logs of battles, `each` of random and of heuristic players a format; of doubles of old generations short ones."""
+    found = [
+        one["log"]
+        for format in FORMATS
+        for player in ("random", "heuristic")
+        for one in played(format, player, each, seed=1)
+    ]
     return found + [battle(*DOUBLES, gen=gen, kind="doubles") for gen in range(3, 9) for _ in range(each)]
 
 
@@ -243,7 +250,7 @@ def main() -> None:
     options.add_argument("--people", type=Path, help="files or folder of logs to damage beside those that are played")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
-    logs = battles(4)
+    logs = battles(2)
     if given.people is not None:
         logs += [one.log for one in ReplayFiles([given.people]) if isinstance(one, Replay)]
     tally, problems = torture(logs, given.logs, given.seed)

@@ -176,6 +176,33 @@ def test_encore_after_a_max_move_forbids_nothing_as_the_log_does_not_tell_which_
     assert not episodes.steps.observation["active_moves"][1:4, 0, :, c.MOVE_DISABLED].any()
 
 
+def test_who_commands_from_inside_an_ally_can_only_pass_until_that_one_is_gone() -> None:
+    log = battle(
+        *("|", "|switch|p1a: Tatsugiri|Tatsugiri, M|100/100", "|switch|p1b: Dondozo|Dondozo, M|100/100"),
+        *("|-activate|p1a: Tatsugiri|ability: Commander|[of] p1b: Dondozo", "|", "|upkeep", "|turn|2"),
+        *("|", "|move|p1b: Dondozo|Wave Crash|p2a: Onix", "|faint|p1b: Dondozo", "|", "|upkeep"),
+        *(
+            "|",
+            "|switch|p1b: Mew|Mew|100/100",
+            "|turn|3",
+            "|",
+            "|move|p1a: Tatsugiri|Muddy Water|p2a: Onix|[spread] p2a",
+        ),
+        kind="doubles",
+    )
+    reading = read(log, format="gen9doublescustomgame")
+    assert not reading.odd
+    episodes, space = only(reading), action_space(find_format("gen9doublescustomgame"))
+    commanding = episodes.steps.observation["active"][:4, 0, c.ACTIVE_COMMANDING]
+    assert commanding.tolist() == [0.0, 1.0, 0.0, 0.0]
+    legal = unpack_mask(episodes.steps.legal, episodes.spec.actions)
+    passes = [{space.orders_of(int(action))[0] for action in np.flatnonzero(legal[row])} for row in (1, 3)]
+    (only_order,) = passes[0]
+    assert space.orders.move[only_order] < 0
+    assert space.orders.switch[only_order] < 0
+    assert only_order not in passes[1]
+
+
 def test_a_side_that_can_do_nothing_is_a_reason_to_reject() -> None:
     (rejected,) = read(LOG.replace("|switch|p1a: Mew|Mew|100/100\n", "")).rejected.values()
     assert str(rejected) == "nothing allowed: line 10: p1 must choose and can do nothing"

@@ -1,11 +1,13 @@
-"""The order of own moves and team slots: at the first decision it tells nothing of what comes later."""
+"""Rows tell nothing of what comes later, but for what the own team has: not even by the order of moves and slots."""
 
 import numpy as np
 
+from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import SLOTS, TEAM
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.replays.parse import ParsedBattle, parse_battle
 from tests.games.pokemon.replays.logs import battle
-from tests.games.pokemon.replays.truth import load_ids
+from tests.games.pokemon.replays.truth import load_ids, played
 
 UPKEEP = ("|", "|upkeep")
 ONIX = "|move|p2a: Onix|Rock Slide|p1a: Mew"
@@ -107,3 +109,22 @@ def test_an_illusion_that_led_is_the_lead() -> None:
     lines = ["|", ONIX, "|replace|p1a: Zed|Zoroark, M", "|-end|p1a: Zed|Illusion", *UPKEEP, "|turn|2"]
     lines += ["|", "|move|p1a: Zed|Snarl|p2a: Onix"]
     assert [member.name for member in read(battle(*lines)).timeline.teams[0]] == ["Zed", "Mew"]
+
+
+def test_what_comes_later_changes_nothing_but_the_own_sets() -> None:
+    (one,) = played("gen9ou", "heuristic", 1, seed=6)
+    whole, log = read(one["log"], "gen9ou"), one["log"]
+    cut = read(log[: log.index("|turn|8")] + "|win|one", "gen9ou")
+    sets = [c.POKEMON_ITEM_KNOWN, c.POKEMON_ITEM_HELD, c.POKEMON_ABILITY_KNOWN, c.POKEMON_MOVES_KNOWN]
+    for early, late in zip(cut.sides, whole.sides, strict=True):
+        count = len(early.turn) - 1  # of the last turn nothing shows any more
+        assert count > 7
+        for name in ("field", "side", "active", "pokemon", "pokemon_ids", "move_ids", "moves", "active_moves"):
+            ours, theirs = early.observation[name][:count].copy(), late.observation[name][:count].copy()
+            if name in ("pokemon_ids", "move_ids", "moves"):
+                ours, theirs = ours[:, TEAM:], theirs[:, TEAM:]
+            elif name == "active_moves":
+                ours, theirs = ours[:, SLOTS:], theirs[:, SLOTS:]
+            elif name == "pokemon":
+                ours[:, :TEAM, sets] = theirs[:, :TEAM, sets]
+            np.testing.assert_array_equal(ours, theirs, err_msg=name)

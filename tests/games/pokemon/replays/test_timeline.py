@@ -85,7 +85,9 @@ def test_a_drag_is_nobodys_choice() -> None:
     assert deed(timeline).did is Did.UNKNOWN  # it was dragged out before it could act
 
 
-@pytest.mark.parametrize("called", ["[from] move: Metronome", "[from]Sleep Talk", "[from] ability: Dancer"])
+@pytest.mark.parametrize(
+    "called", ["[from] move: Metronome", "[from]Sleep Talk", "[from] Copycat", "[from] ability: Dancer"]
+)
 def test_a_called_move_is_not_the_one_that_was_chosen(called: str) -> None:
     caller = "Quiver Dance" if "Dancer" in called else called.removeprefix("[from]").split(": ")[-1].strip()
     log = battle("|", f"|move|p1a: Mew|{caller}|p1a: Mew", f"|move|p1a: Mew|Surf|p2a: Onix|{called}")
