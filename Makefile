@@ -32,7 +32,7 @@ test-ray: $(VENV)/.dev  ## the tests of --cluster: installs Ray, and starts clus
 		tests/league/test_cluster.py tests/league/test_cluster_bouts.py tests/data/test_importing_cluster.py
 
 torture: $(VENV)/.dev  ## every attack at full size: hours on two cores
-	@for attack in server ladder crash_points damage two_writers group_kills; do echo "== $$attack" >&2; $(BIN)/python -m tests.torture.$$attack || exit 1; done
+	@for attack in server ladder crash_points damage two_writers group_kills replays; do echo "== $$attack" >&2; $(BIN)/python -m tests.torture.$$attack || exit 1; done
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,7 +1,8 @@
 """Replays a second: gen8ou logs into both players' episodes, beside the bare tracker reading the same lines.
 
-The limit is the tracker alone, which has to read every line once a side. Logs are of the heuristic player against
-itself unless `--logs` names a folder or file of others; the same logs are read again and again under other ids.
+The limit is the tracker alone, which has to read every line once a side; of two workers, twice what one does. Logs are
+of the heuristic player against itself, played at the start, unless `--logs` names a folder or file of others; the same
+logs are read again and again under other ids.
 """
 
 import json
@@ -88,8 +89,10 @@ def main() -> None:
             limit="tracker alone",
             ratio=rate["parse"] / rate["tracker"],
         )
-        for workers in (1, 2):
-            measure.figure(f"whole run, {workers} workers", whole(folder, many, workers), "replays/s")
+        more = [Replay(f"gen8ou-{at}", text) for at, text in enumerate(islice(cycle(texts), 4 * count))]
+        one, two = (whole(folder, more, workers) for workers in (1, 2))
+        measure.figure("whole run, 1 worker", one, "replays/s")
+        measure.figure("whole run, 2 workers", two, "replays/s", limit="twice 1 worker", ratio=two / (2 * one))
         if given.memory:
             for total in (2_000, 20_000):
                 repeated = [Replay(f"gen8ou-{total}{at}", text) for at, text in enumerate(islice(cycle(texts), total))]

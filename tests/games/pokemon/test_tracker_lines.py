@@ -218,6 +218,13 @@ def test_pressure_costs_a_second_pp() -> None:
     assert see(tracker)["moves"][6, 0, MoveColumn.PP] == pytest.approx(22 / 24)
 
 
+def test_pressure_costs_nothing_where_a_move_that_hits_no_foe_is_aimed_at_an_ally_that_fainted() -> None:
+    aimed = {"p1a: Rex": 14 / 16, "p2: Bob|[notarget]": 15 / 16}
+    for target, left in aimed.items():
+        tracker = track(*START, "|-ability|p1a: Rex|Pressure", f"|move|p2a: Ann|Tera Blast|{target}")
+        assert see(tracker)["moves"][6, 0, MoveColumn.PP] == pytest.approx(left)
+
+
 def test_an_item_that_is_used_up_is_known_to_be_gone() -> None:
     tracker = track(*START, "|-enditem|p2a: Ann|Sitrus Berry|[eat]", "|-heal|p2a: Ann|80/100|[from] item: Sitrus Berry")
     view = see(tracker)

@@ -164,6 +164,11 @@ class Tracker:
         return self._view.first_abilities
 
     @property
+    def sheets(self) -> set[int]:
+        """The rows whose moves a team sheet lists, in the Pokémon's own order."""
+        return self._view.sheets
+
+    @property
     def unknown(self) -> Counter[str]:
         """How often each line or effect came that nobody here knows."""
         return self._view.unknown

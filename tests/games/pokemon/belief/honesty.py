@@ -25,8 +25,8 @@ class Honesty:
         self.losses: dict[int, list[tuple[float, float]]] = defaultdict(list)
         """By turn: of the posterior and of the usage shares alone."""
         self.battles = 0
-        self.predictions: dict[tuple[int, int, str, int], tuple[list[float], bool]] = {}
-        """By battle, Pokémon, part and value: its probabilities turn by turn until it was known; whether it was so."""
+        self.predictions: dict[tuple[int, int, str, int], tuple[dict[int, float], bool]] = {}
+        """By battle, Pokémon, part and value: its probabilities by turn until it was known; whether it was so."""
 
     def add(self, battle: Mapping[str, Any]) -> None:
         """A battle as `BattleRecorder` keeps it."""
@@ -69,21 +69,22 @@ class Honesty:
             for value, share in shares.items():
                 if share < 1.0:
                     key = (self.battles, row, part, value)
-                    self.predictions.setdefault(key, ([], value in values))[0].append(share)
+                    self.predictions.setdefault(key, ({}, value in values))[0][turn] = share
 
     def loss_by_turn(self) -> dict[int, tuple[float, float]]:
         """The mean log loss of the posterior and of the usage shares alone."""
         means = {turn: np.mean(losses, axis=0) for turn, losses in sorted(self.losses.items())}
         return {turn: (float(mean[0]), float(mean[1])) for turn, mean in means.items()}
 
-    def held(self, least: float, most: float) -> tuple[float, float, int]:
-        """Of predictions between the two: how likely they were said to be, how many held, and how many there were.
+    def held(self, least: float, most: float, turns: range = range(1, _LAST_TURN + 1)) -> tuple[float, float, int]:
+        """Of predictions between the two, made at `turns`: how likely they were said to be, how many held, and how
+        many there were.
 
         The same prediction of the same Pokémon counts once, for however many turns it is made.
         """
         found = []
         for shares, right in self.predictions.values():
-            inside = [share for share in shares if least <= share < most]
+            inside = [share for turn, share in shares.items() if turn in turns and least <= share < most]
             if inside:
                 found.append((sum(inside) / len(inside), right))
         said, held = np.mean(found, axis=0)

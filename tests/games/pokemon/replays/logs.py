@@ -36,6 +36,14 @@ ATTACKS = ("|", "|move|p1a: Mew|Psychic|p2a: Onix", "|move|p2a: Onix|Rock Slide|
 """A turn in which both sides show what they chose."""
 
 
+DOUBLES = (
+    *("|", "|-terastallize|p1a: Mew|Water", "|move|p1a: Mew|Surf|p2a: Onix|[spread] p2a,p2b", "|faint|p2a: Onix"),
+    *("|", "|upkeep", "|", "|switch|p2a: Lapras|Lapras, M|100/100", "|turn|2"),
+    *("|", "|swap|p1a: Mew|1|[from] move: Ally Switch", "|move|p1a: Gyarados|Waterfall|p2b: Jynx"),
+)
+"""Two turns of doubles: a faint, a replacement, places that are swapped."""
+
+
 def battle(*lines: str, gen: int = 9, kind: str = "singles", end: tuple[str, ...] = ("|", "|win|Ann")) -> str:
     """A battle that begins with turn 1 (Mew against Onix) and goes on as `lines` say."""
     return "\n".join([*(line.format(gen=gen) for line in _HEADS[kind]), *lines, *end])

@@ -85,7 +85,9 @@ def test_a_drag_is_nobodys_choice() -> None:
     assert deed(timeline).did is Did.UNKNOWN  # it was dragged out before it could act
 
 
-@pytest.mark.parametrize("called", ["[from] move: Metronome", "[from]Sleep Talk", "[from] ability: Dancer"])
+@pytest.mark.parametrize(
+    "called", ["[from] move: Metronome", "[from]Sleep Talk", "[from] Copycat", "[from] ability: Dancer"]
+)
 def test_a_called_move_is_not_the_one_that_was_chosen(called: str) -> None:
     caller = "Quiver Dance" if "Dancer" in called else called.removeprefix("[from]").split(": ")[-1].strip()
     log = battle("|", f"|move|p1a: Mew|{caller}|p1a: Mew", f"|move|p1a: Mew|Surf|p2a: Onix|{called}")
@@ -349,13 +351,27 @@ def test_a_fainted_ally_is_not_asked_while_another_pivots() -> None:
     assert deed(ended, 1, place=1).asked
 
 
+def test_who_throws_a_parting_shot_back_leaves_before_its_own_order() -> None:
+    thrown = (
+        "|",
+        "|move|p2a: Onix|Parting Shot|p1a: Mew",
+        "|move|p1a: Mew|Parting Shot|p2a: Onix|[from] ability: Magic Bounce",
+    )
+    leaves = ("|", "|switch|p1a: Abra|Abra, M|100/100|[from] Parting Shot", "|move|p1b: Gyarados|Surf|p2a: Onix")
+    two = ("|", "|move|p1a: Abra|Psychic|p2a: Onix")
+    found = read(battle(*thrown, *leaves, *UPKEEP, "|turn|2", *two, kind="doubles"))
+    assert deed(found, 0).did is Did.UNKNOWN
+    assert [decision.kind for decision in found.decisions] == [Kind.TURN, Kind.REPLACE, Kind.TURN]
+    assert deed(found, 1).stint is not None
+
+
 def test_two_of_a_team_may_have_the_same_name() -> None:
     log = battle(
         *("|", "|switch|p1a: Bob|Jynx, F|100/100", *UPKEEP, "|turn|2"),
         *("|", "|switch|p1a: Bob|Abra, M|100/100", *UPKEEP, "|turn|3"),
         *("|", "|switch|p1a: Bob|Jynx, F|100/100"),
     )
-    assert [member.details for member in read(log).teams[0]] == ["Mew", "Jynx, F", "Abra, M"]
+    assert [member.details for member in read(log).teams[0]] == ["Mew", "Abra, M", "Jynx, F"]
 
 
 def test_the_owner_knew_the_forme_that_a_preview_hides() -> None:

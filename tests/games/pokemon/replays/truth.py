@@ -1,6 +1,6 @@
 """Compares what is parsed from a spectator's log with what the player really saw and chose.
 
-Team slots and places in a list of moves may be others: a log tells them in the order in which they show. What a log
+Team slots and places in a list of moves may be others: a log does not tell their own order. What a log
 cannot tell (docs/replays.md names it) is left out of the comparison, each where it cannot.
 """
 
@@ -35,8 +35,6 @@ _NEVER_SHOWN = {
     "side": [c.SIDE_REFLECT_TURNS, c.SIDE_LIGHT_SCREEN_TURNS, c.SIDE_AURORA_VEIL_TURNS],
 }
 """Columns of the own side that a log does not determine."""
-_MOVE_FORBIDDEN = c.MOVE_DISABLED
-
 
 FEW = 100
 """So many battles are played one after the other, and so the same every time: players draw in the order of answers."""
@@ -63,6 +61,7 @@ class Comparison:
     def __init__(self, format: str) -> None:
         self.format = find_format(format)
         self.space: ActionSpace = action_space(self.format)
+        self.ids = load_ids(self.format.tables)
         self.decisions = 0
         self.exact = 0
         self.unbroken = 0
@@ -75,6 +74,7 @@ class Comparison:
         """Parses the log of `battle` and compares both sides."""
         parsed = parse_battle(battle["log"], self.format)
         assert parsed.timeline.winner == battle["winner"]
+        self._danced = "[from] ability: Dancer" in battle["log"]
         self._clinging = any(
             pokemon["item"] == "stickybarb"
             for side in battle["sides"]
@@ -82,8 +82,7 @@ class Comparison:
             for pokemon in told["request"]["side"]["pokemon"]
         )
         for number, side in enumerate(parsed.sides):
-            shown = [told for told in battle["sides"][number] if not _revives_nobody(told)]
-            self._compare(shown, parsed.timeline, side, number)
+            self._compare(_shown_decisions(battle["sides"][number]), parsed.timeline, side, number)
 
     def _compare(self, truth: list[dict[str, Any]], timeline: Timeline, side: SideOfBattle, number: int) -> None:
         assert len(side.turn) == len(truth)
@@ -101,6 +100,7 @@ class Comparison:
         # Whoever takes the looks of a foe's illusion has moves that nobody can tell.
         foes = [live.tables.details(member.details)[0] for member in timeline.teams[1 - number]]
         models = illusion and (live.tables.dex.species_abilities[foes] == illusion).any()
+        self._seeming = bool(models)
         transformed = memory.fields["active"][:, :SLOTS, c.ACTIVE_TRANSFORMED].any(axis=1)
         for row, told in enumerate(truth):
             self.decisions += 1
@@ -119,6 +119,8 @@ class Comparison:
             side.observation["active"][row, hold, c.ACTIVE_CAN_TERA] = memory.fields["active"][
                 row, hold, c.ACTIVE_CAN_TERA
             ]
+            if any(one["moves"][0]["id"] == "fight" for one in told["request"].get("active", ())):
+                side.observation["active_moves"][row, 0, :, c.MOVE_DISABLED] = 0.0
         if not disguises:
             self._compare_rows(side.observation, memory.fields, names, live, self._clinging)
 
@@ -130,8 +132,9 @@ class Comparison:
             action = self.space.preview_action(picked, len(request["side"]["pokemon"]))
             return action is not None and bool(side.consistent[row, action])
         orders = [_order(request, place, part) for place, part in enumerate(choice.split(", "))]
-        ids = load_ids(self.format.tables)
-        moves = [[ids[move] for move in listed] for listed in side.observation["active_move_ids"][row, :SLOTS].tolist()]
+        moves = [
+            [self.ids[move] for move in listed] for listed in side.observation["active_move_ids"][row, :SLOTS].tolist()
+        ]
         return any(
             all(
                 self._means(order, told_order, place, moves[place], names)
@@ -217,11 +220,51 @@ class Comparison:
         foes = parsed["move_ids"][:, TEAM:] != live["move_ids"][:, TEAM:]
         self.differences["foe moves"] += int(foes.sum())
         hidden_powers = list(tracker.tables.hidden_powers)
+        pressure = live["active_ids"][:, SLOTS:, c.ACTIVE_ID_ABILITY] == tracker.tables.pressure
+        # Which move a Z-move or max move was made of does not show, nor whom a move of doubles that fails was to hit.
+        self._hidden_costs = self.format.generation in (7, 8) or (self.space.active > 1 and bool(pressure.any()))
         for slot, other in zip(known, there, strict=True):
             mine, theirs = parsed["move_ids"][:, slot], live["move_ids"][:, other]
             shown = (mine > 0) & ~np.isin(mine, hidden_powers)
             found = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
             self.differences["own moves"] += int((shown & ~found).sum())
+            self._compare_columns("own", parsed["moves"][:, slot], live["moves"][:, other], mine, theirs)
+        for place in range(2 * SLOTS):
+            mine, theirs = parsed["active_move_ids"][:, place], live["active_move_ids"][:, place]
+            shown = (mine > 0) & ~np.isin(mine, hidden_powers)
+            if place >= SLOTS:  # who took the own looks before the first request shows nothing of them in play
+                shown[live["active"][:, place, c.ACTIVE_TRANSFORMED] > 0] = False
+            found = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
+            what = f"place {place}"
+            self.differences[f"moves at {what}"] += int((shown & ~found).sum())
+            columns, others = (rows["active_moves"][:, place].copy() for rows in (parsed, live))
+            if place < SLOTS and self.format.generation < 5:
+                # How many PP a borrowed move could have goes by its place in the model's list, which does not show.
+                borrowed = live["active"][:, place, c.ACTIVE_TRANSFORMED] > 0
+                for one in (columns, others):
+                    one[borrowed, :, c.MOVE_PP] *= one[borrowed, :, c.MOVE_MAX_PP]
+                    one[borrowed, :, c.MOVE_MAX_PP] = 1.0
+            self._compare_columns(what, columns, others, mine, theirs)
+        for row in range(TEAM, 2 * TEAM):
+            mine, theirs = parsed["move_ids"][:, row], live["move_ids"][:, row]
+            self._compare_columns("foe", parsed["moves"][:, row], live["moves"][:, row], mine, theirs)
+
+    def _compare_columns(self, whose: str, mine: Array, theirs: Array, numbers: Array, others: Array) -> None:
+        """Columns `float32[r, MOVES, columns]` of moves whose numbers are `int16[r, MOVES]`."""
+        rolling = [self.ids.index(move) for move in ("rollout", "iceball")]
+        compared = (numbers > 0) & ~np.isin(numbers, rolling)
+        same = (numbers[..., :, None] == others[..., None, :]) & compared[..., :, None]
+        for column in range(mine.shape[-1]):
+            more = mine[..., :, None, column] - theirs[..., None, :, column]
+            different = np.abs(more) > 1e-6
+            if column == c.MOVE_PP and whose != "foe" and self._hidden_costs:
+                different = more < -1e-6
+            if column == c.MOVE_PP and (self._danced or self._seeming):
+                # Bound to the dance by a Choice item, it tries its own move in vain; an illusion's Pressure is none.
+                different[:] = False
+            if column == c.MOVE_DISABLED:  # what does not show forbids nothing
+                different = more > 1e-6
+            self.differences[f"{whose} move column {column}"] += int((same & different).sum())
 
 
 def _excuse_unknown_sets(different: Array, columns: Array, ids: Array) -> None:
@@ -231,6 +274,19 @@ def _excuse_unknown_sets(different: Array, columns: Array, ids: Array) -> None:
     standing = columns[..., c.POKEMON_FAINTED] == 0  # what a mega evolution had before it may not show
     different[:, :count, c.POKEMON_ID_ABILITY] &= (columns[..., c.POKEMON_ABILITY_KNOWN] > 0) & standing
     different[:, :count, c.POKEMON_ID_TERA_TYPE] &= ids[..., c.POKEMON_ID_TERA_TYPE] > 0
+
+
+def _shown_decisions(decisions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Decisions without those that leave no line; what was told before one of these is told before the next."""
+    shown, before = [], ""
+    for told in decisions:
+        lines = f"{before}{told['lines']}"
+        if _revives_nobody(told):
+            before = f"{lines}\n"
+        else:
+            shown.append(dict(told, lines=lines))
+            before = ""
+    return shown
 
 
 def _revives_nobody(told: Mapping[str, Any]) -> bool:

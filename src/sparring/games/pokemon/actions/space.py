@@ -1,6 +1,7 @@
 """The action space of a format: fixed numbers, the mask of what is offered, and Showdown's words for a choice."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -177,6 +178,7 @@ class ActionSpace:
         return together
 
 
+@lru_cache(maxsize=64)
 def action_space(format: Format) -> ActionSpace:
     """The action space of a format."""
     bring = format.picked_team_size if format.team_preview else None

@@ -29,7 +29,7 @@ class Member:
     """A Pokémon of a team."""
 
     slot: int
-    """Its team slot: in the order of the preview, or as they came in where there is none."""
+    """Its team slot: in the order of the preview; where there is none the leads come first, then the others by id."""
     details: str
     name: str = ""
     brought: bool = False

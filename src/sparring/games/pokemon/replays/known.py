@@ -4,11 +4,15 @@ A spectator learns a team bit by bit; its owner knew it from the first turn. Aft
 its view holds all that the log ever showed of the own team. `fill_own_team` writes that into the earlier rows: moves
 not yet used are known and have all their PP, an item is held until the log says otherwise. What the log never shows
 stays unknown.
+
+A tracker lists moves as they show. In a row of the first turn that order would tell what is going to be used, and when;
+`order_own_moves` puts them into one that tells nothing.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
@@ -21,6 +25,33 @@ def fill_own_team(rows: Mapping[str, Array], tracker: Tracker) -> None:
     """Writes into `rows` (fields of the raw observation) what `tracker`, which has read all, knows of its own team."""
     _fill_moves(rows, tracker)
     _fill_sets(rows, tracker)
+
+
+def order_own_moves(rows: Mapping[str, Array], tracker: Tracker, guesses: Sequence[Sequence[int]]) -> None:
+    """Puts the own moves, which must have been filled in, in the order of their ids; a team sheet's order is kept.
+
+    `guesses` by team slot: moves that will be written into the list besides. They get empty places where they belong.
+    Who has taken another's looks keeps the list of its model.
+    """
+    places = np.tile(np.arange(MOVES), (TEAM, 1))
+    for slot in range(TEAM):
+        if slot not in tracker.sheets:
+            listed = tracker.ids[MOVE_IDS_START[slot] : MOVE_IDS_START[slot] + MOVES].tolist()
+            for guess in guesses[slot]:
+                listed[listed.index(0)] = guess
+            places[slot] = tracker.tables.by_id(listed)
+    who = rows["active_ids"][:, :SLOTS, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1
+    own = (who >= 0) & (rows["active"][:, :SLOTS, c.ACTIVE_TRANSFORMED] == 0)
+    _move(rows["move_ids"][:, :TEAM], rows["moves"][:, :TEAM], places[None])
+    standing = np.where(own[..., None], places[who], np.arange(MOVES))
+    _move(rows["active_move_ids"][:, :SLOTS], rows["active_moves"][:, :SLOTS], standing)
+
+
+def _move(numbers: Array, columns: Array, places: NDArray[np.intp]) -> None:
+    """Moves a list of moves about: what was at `places: intp[r, n, MOVES]` is now in order."""
+    at = np.arange(len(numbers))[:, None, None], np.arange(numbers.shape[1])[:, None], places
+    numbers[:] = numbers[at]
+    columns[:] = columns[at]
 
 
 def mark_absent(rows: Mapping[str, Array], absent: Sequence[int], first: int) -> None:

@@ -71,7 +71,8 @@ def write_offers(
 ) -> NDArray[np.void]:
     """`OFFER[r]` for rows of the raw observation whose own team has been filled in.
 
-    What a request would have told is written into the rows too: who must leave, is trapped, or may use a gimmick.
+    What a request would have told is written into the rows too: which moves are disabled, who must leave, is trapped,
+    or may use a gimmick.
     """
     offers = np.zeros(len(asked.kind), OFFER)
     offers["kind"], offers["size"] = asked.kind, asked.size
@@ -83,7 +84,7 @@ def write_offers(
     offers["enters"] = waits | asked.came_in
     tables = _tables(format.tables, format.showdown)
     forced = asked.kind == FORCED
-    for place in range(SLOTS):
+    for place in range(format.active):
         columns, told = rows["active"][:, place], offers["place"][:, place]
         present = columns[:, c.ACTIVE_PRESENT] > 0
         told["acts"] = present & (columns[:, c.ACTIVE_COMMANDING] == 0) & (asked.kind == TURN)
@@ -171,7 +172,8 @@ def _forbidden(
 
     last = ids[:, c.ACTIVE_ID_LAST_MOVE, None]
     again = (last == move) & (move > 0)
-    encored = ids[:, c.ACTIVE_ID_ENCORED_MOVE, None]
+    encored = move == ids[:, c.ACTIVE_ID_ENCORED_MOVE, None]
+    one_is_encored = (encored & (move > 0)).any(axis=1, keepdims=True)  # else it was a max move of one of them
     item = _held(rows, place)
     who = ids[:, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1
     own = item == binding_items[who]  # one that came by Trick binds only from the next move on
@@ -182,7 +184,7 @@ def _forbidden(
     max_forbidden: NDArray[np.bool_] = spent | ((under(c.ACTIVE_TAUNT) | vest) & tables.status[move])
     forbidden: NDArray[np.bool_] = (
         max_forbidden
-        | (under(c.ACTIVE_ENCORE) & (encored > 0) & (move != encored))
+        | (under(c.ACTIVE_ENCORE) & one_is_encored & ~encored)
         | (under(c.ACTIVE_DISABLE) & (move == ids[:, c.ACTIVE_ID_DISABLED_MOVE, None]))
         | (under(c.ACTIVE_TORMENT) & again)
         | (under(c.ACTIVE_HEAL_BLOCK) & tables.heals[move])
@@ -258,6 +260,7 @@ def _write_aims(
     acts = (told["acts"] > 0)[:, None]
     allowed, max_allowed = ~np.where(dynamaxed, max_forbidden, forbidden) & acts, ~max_forbidden & acts
     _lock(rows, place, told, allowed)
+    _write_disabled(rows, place, told, allowed)
     aims = np.where(dynamaxed, tables.max_aims[move], tables.aims[move])
     free = told["locked"] == 0
     plain = np.where(free[:, None], aims, AIM_NONE) * allowed
@@ -311,6 +314,16 @@ def _item_is_unknown(rows: Mapping[str, Array], place: int) -> NDArray[np.bool_]
     who = rows["active_ids"][:, place, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1
     known: NDArray[np.bool_] = rows["pokemon"][np.arange(len(who)), who, c.POKEMON_ITEM_KNOWN] == 0
     return known & (who >= 0)
+
+
+def _write_disabled(rows: Mapping[str, Array], place: int, told: NDArray[np.void], allowed: NDArray[np.bool_]) -> None:
+    """Which moves are disabled; while nobody is asked for one, those that were so when somebody was."""
+    disabled = rows["active_moves"][:, place, :, c.MOVE_DISABLED]
+    acts, outside = told["acts"] > 0, told["locked"] > MOVES
+    disabled[acts] = (~allowed | outside[:, None])[acts]
+    who = rows["active_ids"][:, place, c.ACTIVE_ID_POKEMON]
+    for row in np.flatnonzero(~acts[1:] & (who[1:] > 0) & (who[1:] == who[:-1])).tolist():
+        disabled[row + 1] = disabled[row]
 
 
 def _lock(rows: Mapping[str, Array], place: int, told: NDArray[np.void], allowed: NDArray[np.bool_]) -> None:

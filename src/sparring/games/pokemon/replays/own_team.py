@@ -4,12 +4,13 @@ A player knew their whole team; a log often shows half of it. For learning, `Com
 candidate sets as often as they are used, given what the battle shows of each Pokémon; of `infer` from the posterior,
 which also weighs what should have shown, damage and speed. Drawn once a battle, by its text alone.
 
-Masks and sets of possible choices are made before, from what the log shows: a guess forbids nothing. What was filled in
-is marked in a word a row, 8 bits a team slot: the four moves, item, ability, tera type, stats. `hide_filled` makes such
-rows what they were.
+Moves that are drawn have their places in the order of the whole list. Masks and sets of possible choices are made while
+these are empty, from what the log shows: a guess forbids nothing. What was filled in is marked in a word a row, 8 bits
+a team slot: the four moves, item, ability, tera type, stats. `hide_filled` makes such rows what they were.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
@@ -46,6 +47,18 @@ _CORPUS_READ = 5_000
 _STAT_COLUMNS = [c.POKEMON_MAX_HP, *range(c.POKEMON_STAT_ATK, c.POKEMON_STAT_SPE + 1)]
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """What is filled in of one Pokémon where the log shows nothing."""
+
+    moves: Sequence[int]
+    """That are not known of it, by id."""
+    item: int
+    ability: int
+    whole: PokemonSet
+    """Whose tera type and stats are taken."""
+
+
 class Completion:
     """Completes the own teams of battles of one format."""
 
@@ -55,32 +68,61 @@ class Completion:
         self._pool = _pool(format, tuple(corpus))
         self._weighing = Weighing(format) if how == "infer" else None
 
-    def beliefs(self, lines: Sequence[list[str]]) -> Beliefs | None:
-        """What follows from a whole battle, if that is asked for."""
-        if self._weighing is None:
-            return None
-        beliefs = Beliefs(self._format, self._pool, weighing=self._weighing)
-        beliefs.read(lines)
-        return beliefs
+    def of_battle(self, log: str, lines: Sequence[list[str]]) -> "BattleCompletion":
+        """Completes the teams of the battle that `log` tells; `lines` are its lines, split at `|`."""
+        beliefs = None
+        if self._weighing is not None:
+            beliefs = Beliefs(self._format, self._pool, weighing=self._weighing)
+            beliefs.read(lines)
+        return BattleCompletion(self._pool, log, beliefs)
 
-    def fill(
-        self, rows: Mapping[str, Array], tracker: Tracker, beliefs: Beliefs | None, *, side: int, log: str
-    ) -> NDArray[np.uint64]:
-        """Fills the rows of a side whose `tracker` has read all; returns `uint64[r]` what was filled in."""
-        filled = np.zeros(len(rows["field"]), np.uint64)
-        digest = blake2b(f"{side}{log}".encode(errors="replace"), digest_size=8).digest()
+
+class BattleCompletion:
+    """Completes the own teams of one battle."""
+
+    def __init__(self, pool: SetPool, log: str, beliefs: Beliefs | None) -> None:
+        """`beliefs`: what follows from the whole battle, if that is asked for."""
+        self._pool = pool
+        self._log = log
+        self._beliefs = beliefs
+
+    def draw(self, tracker: Tracker, side: int) -> "DrawnTeam":
+        """The rest of the team of side 0 or 1, whose `tracker` has read all."""
+        drawn: list[Drawn | None] = [None] * TEAM
+        digest = blake2b(f"{side}{self._log}".encode(errors="replace"), digest_size=8).digest()
         rng = np.random.default_rng(int.from_bytes(digest, "big"))
         for slot in range(TEAM):
             known = _known(tracker, slot)
             if not known.species:
                 continue
-            believed = None if beliefs is None else _believed(beliefs, tracker.names[slot], side, slot)
+            believed = None
+            if self._beliefs is not None:
+                believed = _believed(self._beliefs, tracker.names[slot], side, slot)
             if believed is None:
                 candidates = self._pool.candidates(known.species, known.level)
                 believed = infer(candidates, shown_facts(known), known)
             if len(believed.candidates):
-                whole, parts = _drawn(believed, known, rng)
-                _fill_slot(rows, tracker, slot, parts, whole, filled)
+                drawn[slot] = _drawn(believed, known, rng, tracker)
+        return DrawnTeam(drawn)
+
+
+class DrawnTeam:
+    """What is filled in of a whole team, by team slot; None for a Pokémon of which nothing is known."""
+
+    def __init__(self, slots: Sequence[Drawn | None]) -> None:
+        self._slots = slots
+
+    @property
+    def moves(self) -> list[Sequence[int]]:
+        """By team slot, see `known.order_own_moves`."""
+        return [() if one is None else one.moves for one in self._slots]
+
+    def fill(self, rows: Mapping[str, Array], tracker: Tracker) -> NDArray[np.uint64]:
+        """Writes it into rows whose moves are in order; returns `uint64[r]` what was filled in."""
+        filled = np.zeros(len(rows["field"]), np.uint64)
+        for slot, one in enumerate(self._slots):
+            if one is not None:
+                _fill_slot(rows, tracker, slot, one, filled)
         return filled
 
 
@@ -115,38 +157,35 @@ def _believed(beliefs: Beliefs, name: str, side: int, slot: int) -> Posterior | 
     return beliefs.of(side * TEAM + row)
 
 
-def _drawn(believed: Posterior, known: Known, rng: np.random.Generator) -> tuple[PokemonSet, list[PokemonSet]]:
-    """A set for the stats, and the sets whose parts are taken: one that fits, or many if it is none of them."""
+def _drawn(believed: Posterior, known: Known, rng: np.random.Generator, tracker: Tracker) -> Drawn:
+    """A set that fits, or parts of many if it is none of them."""
     sets, weights = believed.candidates.sets, believed.weights
     if weights.sum() > 0 and rng.random() >= believed.other:
-        one = sets[int(rng.choice(len(sets), p=weights / weights.sum()))]
-        return one, [one]
-    many = [sets[int(number)] for number in rng.choice(len(sets), size=2 * MOVES, p=believed.parts)]
-    return many[0], many
+        parts = [sets[int(rng.choice(len(sets), p=weights / weights.sum()))]]
+    else:
+        parts = [sets[int(number)] for number in rng.choice(len(sets), size=2 * MOVES, p=believed.parts)]
+    new = list(dict.fromkeys(move for one in parts for move in one.moves if move not in known.moves))
+    new = new[: MOVES - len(known.moves)]
+    return Drawn(
+        moves=[new[place] for place in tracker.tables.by_id(new)],
+        item=parts[-1].item,
+        ability=parts[len(parts) // 2].ability,
+        whole=parts[0],
+    )
 
 
 def _fill_slot(
-    rows: Mapping[str, Array],
-    tracker: Tracker,
-    slot: int,
-    parts: Sequence[PokemonSet],
-    whole: PokemonSet,
-    filled: NDArray[np.uint64],
+    rows: Mapping[str, Array], tracker: Tracker, slot: int, drawn: Drawn, filled: NDArray[np.uint64]
 ) -> None:
     ids, columns = rows["pokemon_ids"][:, slot], rows["pokemon"][:, slot]
 
     def mark(where: NDArray[np.bool_], bit: int) -> None:
         filled[where] |= np.uint64(1 << (_BITS * slot + bit))
 
-    have = set(rows["move_ids"][-1, slot].tolist())
-    offered = [move for one in parts for move in one.moves]
-    new = list(dict.fromkeys(move for move in offered if move not in have))
     most = tracker.tables.max_pp
-    for index in range(MOVES):
-        empty = rows["move_ids"][:, slot, index] == 0
-        if not new or not empty.all():
-            continue
-        move = new.pop(0)
+    holes = np.flatnonzero(~rows["move_ids"][:, slot].any(axis=0)).tolist()
+    for index, move in zip(holes, drawn.moves, strict=False):  # places behind them stay unknown
+        empty = np.ones(len(filled), np.bool_)
         _put_move(rows["move_ids"][:, slot, index], rows["moves"][:, slot, index], empty, move, most[move])
         for place in range(SLOTS):
             here = _standing(rows, place, slot) & (rows["active_move_ids"][:, place, index] == 0)
@@ -157,20 +196,19 @@ def _fill_slot(
     columns[:, c.POKEMON_MOVES_KNOWN] = (rows["move_ids"][:, slot] > 0).sum(axis=-1) / MOVES
     unknown = (columns[:, c.POKEMON_ITEM_KNOWN] == 0) & (columns[:, c.POKEMON_ITEM_LOST] == 0)
     if tracker.first_items[slot] < 0 and unknown.any():
-        ids[unknown, c.POKEMON_ID_ITEM] = parts[-1].item
+        ids[unknown, c.POKEMON_ID_ITEM] = drawn.item
         columns[unknown, c.POKEMON_ITEM_KNOWN] = 1.0
-        columns[unknown, c.POKEMON_ITEM_HELD] = float(parts[-1].item > 0)
+        columns[unknown, c.POKEMON_ITEM_HELD] = float(drawn.item > 0)
         mark(unknown, _ITEM)
     unknown = columns[:, c.POKEMON_ABILITY_KNOWN] == 0
-    ability = parts[len(parts) // 2].ability
-    if ability and unknown.any():
-        ids[unknown, c.POKEMON_ID_ABILITY] = ability
+    if drawn.ability and unknown.any():
+        ids[unknown, c.POKEMON_ID_ABILITY] = drawn.ability
         columns[unknown, c.POKEMON_ABILITY_KNOWN] = 1.0
         for place in range(SLOTS):
             here = unknown & _standing(rows, place, slot) & (rows["active_ids"][:, place, c.ACTIVE_ID_ABILITY] == 0)
-            rows["active_ids"][here, place, c.ACTIVE_ID_ABILITY] = ability
+            rows["active_ids"][here, place, c.ACTIVE_ID_ABILITY] = drawn.ability
         mark(unknown, _ABILITY)
-    unknown = ids[:, c.POKEMON_ID_TERA_TYPE] == 0
+    whole, unknown = drawn.whole, ids[:, c.POKEMON_ID_TERA_TYPE] == 0
     if whole.tera and unknown.any():
         ids[unknown, c.POKEMON_ID_TERA_TYPE] = whole.tera
         mark(unknown, _TERA)
@@ -190,7 +228,7 @@ def _put_move(numbers: Array, columns: Array, where: NDArray[np.bool_], move: in
     numbers[where] = move
     columns[where, c.MOVE_KNOWN] = 1.0
     columns[where, c.MOVE_PP] = 1.0
-    columns[where, c.MOVE_MAX_PP] = most / PP_SCALE
+    columns[where, c.MOVE_MAX_PP] = most / PP_SCALE  # what disables it shows in the log, and has been written
 
 
 def hide_filled(observation: Mapping[str, Array], filled: NDArray[np.uint64]) -> dict[str, Array]:
@@ -224,7 +262,7 @@ def hide_filled(observation: Mapping[str, Array], filled: NDArray[np.uint64]) ->
         slot = np.where(itself, who, 0)
         hidden = moves[at, slot] & itself[:, None]
         rows["active_move_ids"][:, place][hidden] = 0
-        rows["active_moves"][:, place][hidden] = 0.0
+        rows["active_moves"][:, place, :, : c.MOVE_DISABLED][hidden] = 0.0
         abilities = rows["active_ids"][:, place, c.ACTIVE_ID_ABILITY]
         abilities[marks[at, slot, _ABILITY] & itself & (abilities == guessed[at, slot])] = 0
     return rows

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ from sparring.games.pokemon.columns import SLOTS, TEAM
 from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.observation import BELIEF_FIELDS, ObservationRows
 from sparring.games.pokemon.replays.deeds import Decision, Deed, Did, Kind, Member, Timeline
-from sparring.games.pokemon.replays.known import fill_own_team, mark_absent
+from sparring.games.pokemon.replays.known import fill_own_team, mark_absent, order_own_moves
 from sparring.games.pokemon.replays.offers import Asked, write_offers
 from sparring.games.pokemon.replays.reasons import Reason
 from sparring.games.pokemon.replays.timeline import read_timeline
@@ -27,7 +27,7 @@ from sparring.games.pokemon.tracking.tables import load_tables
 
 if TYPE_CHECKING:
     from sparring.games.pokemon.belief.seat import BeliefRows, Believing
-    from sparring.games.pokemon.replays.own_team import Completion
+    from sparring.games.pokemon.replays.own_team import BattleCompletion, Completion
 
 _OFFERED = {Kind.PREVIEW: PREVIEW, Kind.TURN: TURN, Kind.REPLACE: FORCED}
 
@@ -73,13 +73,8 @@ def parse_battle(
         raise Rejected(Reason.GAME_TYPE, f"a log with {timeline.places} active Pokémon a side under {format.id}")
     space = action_space(format)
     odd: Counter[str] = Counter()
-    sides = [_read_side(number, lines, timeline, format, space, odd) for number in range(2)]
-    if completion is not None:
-        beliefs = completion.beliefs(lines)
-        sides = [
-            (replace(side, filled=completion.fill(side.observation, tracker, beliefs, side=number, log=log)), tracker)
-            for number, (side, tracker) in enumerate(sides)
-        ]
+    rest = None if completion is None else completion.of_battle(log, lines)
+    sides = [_read_side(number, lines, timeline, format, space, odd, rest) for number in range(2)]
     if believing is not None:
         _add_beliefs(believing.rows(), lines, timeline, sides)
     return ParsedBattle(timeline, [side for side, _ in sides], odd)
@@ -111,7 +106,13 @@ def _add_beliefs(
 
 
 def _read_side(
-    number: int, lines: list[list[str]], timeline: Timeline, format: Format, space: ActionSpace, odd: Counter[str]
+    number: int,
+    lines: list[list[str]],
+    timeline: Timeline,
+    format: Format,
+    space: ActionSpace,
+    odd: Counter[str],
+    rest: "BattleCompletion | None",
 ) -> tuple[SideOfBattle, Tracker]:
     decisions = [(at, decision) for at, decision in enumerate(timeline.decisions) if decision.deeds[number] is not None]
     if not decisions:
@@ -129,17 +130,22 @@ def _read_side(
     odd.update(tracker.unknown)
     _tell_crystals(kinds, number, tracker)
     fill_own_team(rows, tracker)
+    drawn = None if rest is None else rest.draw(tracker, number)
+    order_own_moves(rows, tracker, [()] * TEAM if drawn is None else drawn.moves)
     absent = [member.slot for member in team if not member.brought]
     if absent and len(team) - len(absent) == timeline.sizes[number]:
         mark_absent(rows, absent, int(kinds[0].kind is Kind.PREVIEW))
     asked = _asked(kinds, number, rows, tracker, timeline)
     offers = write_offers(rows, asked, format, space.gimmicks)
     legal = space.mask(flat(offers))
+    for row in np.flatnonzero(~legal.any(axis=1)).tolist():
+        raise Rejected(Reason.NOTHING_ALLOWED, f"line {kinds[row].line}: p{number + 1} must choose and can do nothing")
     consistent = _consistent(kinds, number, flat(offers), legal, rows, tracker, team, space)
     for row in np.flatnonzero(~consistent.any(axis=1)).tolist():
         odd[f"no action fits a {kinds[row].kind.name.lower()}"] += 1
         consistent[row] = legal[row]
-    return SideOfBattle(rows, legal, consistent, np.array([at for at, _ in decisions], np.int32), None), tracker
+    filled = None if drawn is None else drawn.fill(rows, tracker)
+    return SideOfBattle(rows, legal, consistent, np.array([at for at, _ in decisions], np.int32), filled), tracker
 
 
 def _told(lines: list[list[str]], illusions: Mapping[int, list[str] | None]) -> list[list[str]]:
@@ -188,12 +194,12 @@ def _asked(
                 continue
             listed = rows["active_move_ids"][row, place].tolist()
             move = tracker.tables.move(deed.move) if deed.move else 0
-            if move in listed[: listed.index(0) if 0 in listed else None]:
-                made[row, place] = listed.index(move)
+            at = listed.index(move) if move and move in listed else -1
+            made[row, place] = at
             if deed.move == "Struggle":
                 locked[row, place] = STRUGGLE
             elif deed.locked or _held_to_it(move, rows["active_ids"][row, place]):
-                locked[row, place] = 1 + listed.index(move) if move in listed else CALLED
+                locked[row, place] = 1 + at if at >= 0 else CALLED
     return Asked(
         kind=np.array([_OFFERED[decision.kind] for decision in decisions], np.uint8),
         must_switch=must,

@@ -19,6 +19,7 @@ class Reason(StrEnum):
     FORMAT = "unknown format"
     TEAM_SIZE = "team size"
     NO_DECISIONS = "no decisions"
+    NOTHING_ALLOWED = "nothing allowed"
     READER_FAILED = FAILED
     """A fault of ours: the detail is what to report."""
     FILTERED_FORMAT = "filtered: format"

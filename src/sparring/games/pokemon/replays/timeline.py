@@ -8,16 +8,14 @@ What was chosen is read from the lines that follow. Pokémon are followed by `St
 neither a swap of places nor an illusion that ends later confuses whose move it was.
 """
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from math import isnan
 
 from sparring.core.replays import Rejected
 from sparring.games.pokemon.columns import SLOTS, TEAM
-from sparring.games.pokemon.formats import to_id
 from sparring.games.pokemon.replays.deeds import Decision, Deed, Did, Kind, Member, Stint, Timeline
+from sparring.games.pokemon.replays.players import Players
 from sparring.games.pokemon.replays.reasons import Reason
+from sparring.games.pokemon.replays.teams import Team
 from sparring.games.pokemon.tracking.sources import tags
 from sparring.games.pokemon.tracking.tables import Tables, effect_id
 
@@ -29,29 +27,14 @@ def read_timeline(lines: Sequence[list[str]], tables: Tables) -> Timeline:
     return _Reader(lines, tables).read()
 
 
-@dataclass(slots=True, eq=False)
-class _Side:
-    members: list[Member] = field(default_factory=list)
-    by_name: dict[str, list[Member]] = field(default_factory=dict)
-    """Several, where two Pokémon were given the same name."""
-    at: list[Stint | None] = field(default_factory=lambda: [None] * SLOTS)
-    size: int = 0
-    name: str = ""
-    called: set[str] = field(default_factory=set)
-    """Ids of all names that the player went by."""
-    rating: float = float("nan")
-    drawn: bool = False
-    """Moves aimed at this side may have hit another place of it than was chosen, from now to the turn's end."""
-    illusions: dict[int, list[str] | None] = field(default_factory=dict)
-
-
 class _Reader:
     """Reads one log, line by line."""
 
     def __init__(self, lines: Sequence[list[str]], tables: Tables) -> None:
         self.lines = lines
         self.tables = tables
-        self.sides = (_Side(), _Side())
+        self.sides = (Team(tables), Team(tables))
+        self.players = Players()
         self.decisions: list[Decision] = []
         self.transforms = False
         self.generation = 0
@@ -69,8 +52,6 @@ class _Reader:
         self.started = False
         self.mover: Deed | None = None
         """The deed that the last move carried out."""
-        self.winner: int | None = None
-        self.forfeited = False
         self.at = 0
 
     def read(self) -> Timeline:
@@ -83,23 +64,25 @@ class _Reader:
                     handler(self, parts)
                 except (LookupError, ValueError) as error:
                     raise Rejected(Reason.MALFORMED, f"line {at + 1}: {'|'.join(parts)[:80]!r}") from error
-        if self.winner is None:
+        if self.players.winner is None:
             raise Rejected(Reason.UNFINISHED, "no winner is named")
         if not self.started:
             raise Rejected(Reason.UNFINISHED, "the battle never began")
         self._drop_unanswered()
+        for side in self.sides:
+            side.order()
         return Timeline(
             generation=self.generation,
             places=self.places,
             teams=(self.sides[0].members, self.sides[1].members),
             sizes=[side.size or len(side.members) for side in self.sides],
-            names=[side.name for side in self.sides],
-            ratings=[side.rating for side in self.sides],
+            names=self.players.names,
+            ratings=self.players.ratings,
             decisions=self.decisions,
             illusions=(self.sides[0].illusions, self.sides[1].illusions),
             transforms=self.transforms,
-            winner=self.winner,
-            forfeited=self.forfeited,
+            winner=self.players.winner,
+            forfeited=self.players.forfeited,
             turns=self.turn,
         )
 
@@ -117,12 +100,7 @@ class _Reader:
     def on_player(self, parts: list[str]) -> None:
         if parts[2] in ("p3", "p4"):
             raise Rejected(Reason.GAME_TYPE, "more than two players; singles and doubles can be read")
-        side = self.sides[SIDES[parts[2]]]
-        if len(parts) > 3 and parts[3]:
-            side.name = parts[3]
-            side.called.add(_player_id(parts[3]))
-        if len(parts) > 5 and parts[5].strip().isdigit():
-            side.rating = float(parts[5])
+        self.players.introduce(SIDES[parts[2]], parts)
 
     def on_teamsize(self, parts: list[str]) -> None:
         self.sides[SIDES[parts[2]]].size = int(parts[3])
@@ -139,13 +117,13 @@ class _Reader:
         """A team preview begins; a log that was joined again has two of them."""
         if not self.started:
             for side in self.sides:
-                side.members.clear()
+                side.forget()
 
     def on_poke(self, parts: list[str]) -> None:
-        members = self.sides[SIDES[parts[2]]].members
-        if len(members) == TEAM:
+        side = self.sides[SIDES[parts[2]]]
+        if len(side.members) == TEAM:
             raise Rejected(Reason.TEAM_SIZE, f"more than {TEAM} Pokémon in a team")
-        members.append(Member(len(members), parts[3]))
+        side.preview(parts[3])
 
     def on_teampreview(self, parts: list[str]) -> None:
         for side in self.sides:
@@ -198,6 +176,8 @@ class _Reader:
         leaving, side.at[place] = side.at[place], stint
         number = self.sides.index(side)
         if not self.turn:
+            if leaving is None:
+                side.lead(stint)
             if self.turns is not None and self.turns.kind is Kind.PREVIEW:
                 leads = self.turns.deeds[number]
                 assert leads is not None
@@ -206,7 +186,8 @@ class _Reader:
             pass  # revived where it fell, it comes back to its place by itself
         elif parts[1] == "switch":
             deed = None if leaving is None else leaving.deed
-            if deed is not None and deed.did is Did.UNKNOWN and (self.turn_marks == 1 or self._still_to_act(leaving)):
+            own = deed is not None and deed.did is Did.UNKNOWN and not _called_for(parts)
+            if deed is not None and own and (self.turn_marks == 1 or self._still_to_act(leaving)):
                 deed.did, deed.stint = Did.SWITCH, stint
                 stint.deed = None
             else:
@@ -230,42 +211,24 @@ class _Reader:
             ]
         deeds[place] = deed
 
-    def _arrive(self, side: _Side, parts: list[str]) -> Stint:
-        member = self._member(side, parts[2][5:], parts[3])
+    def _arrive(self, side: Team, parts: list[str]) -> Stint:
+        member = self._member(side, parts)
         member.brought = True
         return Stint(member, self.at, member)
 
-    def _member(self, side: _Side, name: str, details: str) -> Member:
-        """The team's Pokémon that goes by `name`; a new one if the preview did not show it."""
-        base, species = self.tables.base_species, self.tables.details(details)[0]
-        for known in side.by_name.get(name, ()):
-            if base[self.tables.details(known.details)[0]] == base[species]:
-                return known
-        alike = [
-            member
-            for member in side.members
-            if not member.name and base[self.tables.details(member.details)[0]] == base[species]
-        ]
-        same_marks = [member for member in alike if _marks(member.details) == _marks(details)]
-        if alike:
-            found = (same_marks or alike)[0]
-        else:
-            if len(side.members) >= TEAM:
-                raise Rejected(Reason.TEAM_SIZE, f"line {self.at + 1}: a seventh Pokémon")
-            found = Member(len(side.members), details)
-            side.members.append(found)
-        found.name = name
-        if "-*" in found.details:  # the preview hid the forme, which its owner knew
-            found.details = details
-        side.by_name.setdefault(name, []).append(found)
-        return found
+    def _member(self, side: Team, parts: list[str]) -> Member:
+        """The Pokémon that a line shows."""
+        try:
+            return side.find(parts[2][5:], parts[3])
+        except Rejected as rejected:
+            raise Rejected(rejected.reason, f"line {self.at + 1}: {rejected.detail}") from None
 
     def on_replace(self, parts: list[str]) -> None:
         side, place = self._where(parts[2])
         stint = side.at[place]
         if stint is None:
             return
-        member = self._member(side, parts[2][5:], parts[3])
+        member = self._member(side, parts)
         member.brought = True
         stint.member = member
         entrance = self.lines[stint.line]
@@ -382,7 +345,7 @@ class _Reader:
         if len(parts) > 4 and parts[2][2] == ":" and "Revival Blessing" in parts[4]:
             number = SIDES[parts[2][:2]]
             side = self.sides[number]
-            member = side.by_name[parts[2][4:]][0]
+            member = side.called(parts[2][4:])
             told = [None if stint is None else stint.deed for stint in side.at]
             place = told.index(self.mover) if self.mover in told else 0
             self._replace(number, place, Deed(Did.SWITCH, member=member))
@@ -406,36 +369,29 @@ class _Reader:
         if stint is not None:
             stint.ejected = True
 
+    # How it ended.
+
     def on_win(self, parts: list[str]) -> None:
-        names = [side.name for side in self.sides]
-        if names[0] == names[1]:
-            raise Rejected(Reason.UNFINISHED, f"both players are called {names[0]!r}: nobody can tell who won")
-        if parts[2] in names:
-            self.winner = names.index(parts[2])
-            return
-        winners = [number for number, side in enumerate(self.sides) if _player_id(parts[2]) in side.called]
-        if len(winners) != 1:
-            raise Rejected(Reason.UNFINISHED, f"{parts[2]!r} won, who did not play")
-        self.winner = winners[0]
+        self.players.win(parts[2])
 
     def on_tie(self, parts: list[str]) -> None:
-        self.winner = -1
+        self.players.winner = -1
 
     def on_message(self, parts: list[str]) -> None:
-        if len(parts) > 2 and parts[2].endswith((" forfeited.", " lost due to inactivity.")):
-            self.forfeited = True
+        if len(parts) > 2:
+            self.players.announce(parts[2])
 
     def on_raw(self, parts: list[str]) -> None:
-        """`|raw|Ann's rating: 1767 &rarr; <strong>1784</strong>`: what a player was rated, if nothing else says."""
-        found = _RATING.match(parts[2]) if len(parts) > 2 else None
-        if found is None:
-            return
-        for side in self.sides:
-            if isnan(side.rating) and _player_id(found[1]) in side.called:
-                side.rating = float(found[2])
+        if len(parts) > 2:
+            self.players.rate(parts[2])
 
-    def _where(self, ident: str) -> tuple[_Side, int]:
+    def _where(self, ident: str) -> tuple[Team, int]:
         return self.sides[SIDES[ident[:2]]], "ab".index(ident[2])
+
+
+def _called_for(parts: list[str]) -> bool:
+    """Whether a move asked for a switch: `[from] Parting Shot`, be it one that the Pokémon only threw back."""
+    return any(part.startswith("[from]") for part in parts[5:])
 
 
 def _happens(kind: str) -> bool:
@@ -443,20 +399,9 @@ def _happens(kind: str) -> bool:
     return kind == "faint" or (kind.startswith("-") and kind not in ("-message", "-hint"))
 
 
-def _player_id(name: str) -> str:
-    """What stays of a player's name however it is written; the name itself if it is all signs."""
-    return to_id(name) or name
-
-
-def _marks(details: str) -> tuple[str, ...]:
-    """Level and gender of `Rex, L50, F, shiny`."""
-    return tuple(mark for mark in details.split(", ")[1:] if mark in ("M", "F") or mark.startswith("L"))
-
-
 _GIMMICKS = {"-terastallize": "terastallize", "-mega": "mega", "-burst": "mega", "-zpower": "zmove"}
 _DRAWING = frozenset(("followme", "ragepowder", "spotlight", "lightningrod", "stormdrain"))
 """Effects that draw moves to another target than was chosen."""
-_RATING = re.compile(r"(.{1,100})'s rating: (\d{3,4})(?!\d)")
 _REPLACED_AT_ONCE = 3
 """Up to this generation who faints is replaced at once, later at the turn's end."""
 _SMART = frozenset(("Dragon Darts",))

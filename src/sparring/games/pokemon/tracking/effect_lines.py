@@ -224,6 +224,8 @@ def on_activate(view: View, parts: list[str]) -> None:
     if text.startswith("ability: "):
         if effect == "dancer":
             view.dancing = place
+        elif effect == "commander":
+            view.floats[PLACE_START[place] + c.ACTIVE_COMMANDING] = 1.0
         _activate_ability(view, place, effect, parts)
         return
     if text.startswith("item: "):

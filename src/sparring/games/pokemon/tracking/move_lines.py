@@ -167,6 +167,8 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
     if (not pressing and (view.generation > 4 or kind != _EVERYONE)) or view.floats[FIELD + c.FIELD_NEUTRALIZING_GAS]:
         return 0
     target = parts[4] if len(parts) > 4 else ""
+    if move in view.tables.must_pressure and "[notarget]" in parts:  # aimed at an ally that fainted
+        return 0
     if move in view.tables.must_pressure or kind in _SPREAD:
         aimed = [first, first + 1]
     elif kind in _NO_PRESSURE:

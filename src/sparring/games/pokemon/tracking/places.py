@@ -60,6 +60,7 @@ def clear_place(view: View, place: int) -> None:
         if timed:
             for column in [column for column in timed if start <= column < start + PLACE_WIDTH]:
                 del timed[column]
+    floats[PLACE_START[place ^ 1] + c.ACTIVE_COMMANDING] = 0.0  # its ally has nobody to command
     view.ability_changed[place] = False
     view.locked[place] = False
     view.blocked_by[place] = view.aimed_by[place] = -1

@@ -1,6 +1,7 @@
 """What protocol text means in numbers: details, HP conditions, names, each worked out once and remembered."""
 
 from array import array
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -82,6 +83,11 @@ class Tables:
             if len(self._moves) < _MOST_SPELLINGS:
                 self._moves[name] = number
         return number
+
+    def by_id(self, moves: Sequence[int]) -> list[int]:
+        """The places of a list of moves in the order of their ids, which tells nothing of when each was used; those
+        of moves that nobody knows (0) come last."""
+        return sorted(range(len(moves)), key=lambda place: (not moves[place], self.dex.moves.ids[moves[place]]))
 
     def details(self, text: str) -> tuple[int, float, float, float, int]:
         """`Rotom-Wash, L84, M, shiny, tera:Water` as (species, level, male, female, tera type)."""

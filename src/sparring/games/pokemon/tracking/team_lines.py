@@ -93,6 +93,7 @@ def on_showteam(view: View, parts: list[str]) -> None:
             view.floats[POKEMON_START[row] + c.POKEMON_ITEM_KNOWN] = 1.0
         for move in moves:
             view.learn_move(row, view.tables.move(move))
+        view.sheets.add(row)
         view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE] = dex.types[tera]
 
 

@@ -100,6 +100,8 @@ class View:
         """What each Pokémon held as the battle began, 0 for nothing; -1 while that is unknown."""
         self.first_abilities: list[int] = [0] * POKEMON
         """The ability each Pokémon had as the battle began; 0 while that is unknown."""
+        self.sheets: set[int] = set()
+        """Rows whose moves a team sheet lists, in the Pokémon's own order."""
         self.turn = 0
         self.winner: str | None = None
         self.ended = False
@@ -301,10 +303,10 @@ class View:
 
     def tell_set(self, row: int, other: "View") -> None:
         """Tells another view of the same battle what `row` had as the battle began, as far as it has shown."""
-        start = MOVE_IDS_START[row]
-        for move in self.ids[start : start + MOVES]:
-            if move:
-                other.learn_move(row, move)
+        listed = self.ids[MOVE_IDS_START[row] : MOVE_IDS_START[row] + MOVES].tolist()
+        for place in range(MOVES) if row in self.sheets else self.tables.by_id(listed):
+            if listed[place]:
+                other.learn_move(row, listed[place])
         other.reveal_ability(row, self.first_abilities[row])
         other.reveal_item(row, max(0, self.first_items[row]))
         other.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_TERA_TYPE] = self.ids[
