@@ -55,8 +55,8 @@ def parse(replays: list[Replay]) -> None:
 def whole(folder: Path, replays: list[Replay], workers: int) -> float:
     """Replays a second of wall time through `import_replays`, worker start and writing included."""
     source, output = folder / f"{workers}.jsonl", folder / f"store-{workers}"
-    lines = [json.dumps(asdict(replace(one, rating=0.0, format=FORMAT))) for one in replays]
-    source.write_text("\n".join(lines))
+    with source.open("w") as file:
+        file.writelines(json.dumps(asdict(replace(one, rating=0.0, format=FORMAT))) + "\n" for one in replays)
     started = perf_counter()
     report = import_replays(ImportPlan("pokemon", [source], output, workers=workers))
     assert report.accepted == len(replays), report
