@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         load_game,
     )
     from sparring.league import Style
+    from sparring.policy.checkpoint import Checkpoint
     from sparring.rollout.store import EpisodeStore, read_episodes
     from sparring.training.loop import Outcome, Update
 
@@ -72,7 +73,7 @@ def train(
     *overrides: str,
     run: str | Path | None = None,
     mock_data: bool = False,
-    on_update: "Callable[[Update], None] | None" = None,
+    on_update: "Callable[[Update], bool | None] | None" = None,
     say: Callable[[str], None] = print,
 ) -> "Outcome":
     """Trains an agent as `sparring train` does, and rates it.
@@ -82,7 +83,7 @@ def train(
         overrides: `key=value` settings laid over it.
         run: the run folder, resumed if it exists; `runs/PRESET` by default.
         mock_data: for learners of data: play some matches first, and learn from those.
-        on_update: called after each update with its metrics and the policy as it is then.
+        on_update: called after each update with its metrics and the policy as it is then; returns True to stop there.
         say: takes the messages of the run.
     """
     from sparring.training.config import load_config
@@ -95,8 +96,8 @@ def train(
 
 
 def evaluate(
-    first: "str | Player",
-    second: "str | Player",
+    first: "str | Player | Checkpoint",
+    second: "str | Player | Checkpoint",
     *,
     game: str | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -109,7 +110,8 @@ def evaluate(
     """The score of `first` against `second`, seats changing from match to match, as `sparring evaluate` gives it.
 
     Args:
-        first: a player by name (a run or checkpoint folder, shipped weights, a built-in player, ...) or any `Player`.
+        first: a player by name (a run or checkpoint folder, shipped weights, a built-in player, ...), any `Player`, or
+            a checkpoint, as a callback of `train` is given it.
         second: likewise.
         game: the game; by default that of the first checkpoint among the players.
         settings: the game's rule options, laid over that checkpoint's and what the game is judged by.
@@ -119,9 +121,13 @@ def evaluate(
         seed: of everything random.
         ledger: a file that every match is kept in too, made if it is not there; see docs/league.md.
     """
+    from sparring.core import InputError
     from sparring.league import Seating
     from sparring.league.evaluation import evaluate_entrants, rating_matches
 
+    for name, value in (("matches", matches), ("parallel", parallel)):
+        if value is not None and value < 1:
+            raise InputError(f"{name} = {value}: allowed: 1 or more")
     seating = Seating.of(first, second, game=game, settings=settings, rating=True)
     matches = matches or rating_matches(seating.game)
     kept = None if ledger is None else Path(ledger)

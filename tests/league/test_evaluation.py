@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sparring
-from sparring.core import Forfeit, RandomPlayer, Results, Score, wilson_interval
+from sparring.core import Answers, Forfeit, InputError, RandomPlayer, Results, Score, wilson_interval
 from sparring.games.hex import HexArena
 from sparring.league import Entrant, Seating, Style, evaluate
 from sparring.league.ledger import Identity, Ledger
@@ -52,6 +52,66 @@ def test_players_of_any_kind_are_evaluated_by_name_or_as_they_are():
     assert score.win_rate > 0.9
     again = sparring.evaluate("path", RandomPlayer(0), game="hex", settings={"size": 4}, matches=40)
     assert again == score
+
+
+@pytest.mark.parametrize("parallel", [1, 4, 256])
+def test_decisions_a_match_are_those_of_the_matches_that_count(parallel):
+    """On the smallest board two who fill it row by row always need as many stones."""
+
+    class InOrder:
+        def act(self, decisions):
+            return Answers(action=decisions.legal.argmax(axis=1).astype(np.int32))
+
+    score = sparring.evaluate(InOrder(), InOrder(), game="hex", settings={"size": 3}, matches=10, parallel=parallel)
+    one = sparring.evaluate(InOrder(), InOrder(), game="hex", settings={"size": 3}, matches=1)
+    assert score.decisions_per_match == one.decisions_per_match > 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"parallel": 0}, "parallel = 0: allowed: 1 or more"),
+        ({"matches": 0}, "matches = 0: allowed: 1 or more"),
+        ({"matches": -1}, "matches = -1: allowed: 1 or more"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(asked, message):
+    with pytest.raises(InputError, match=message):
+        sparring.evaluate("path", "random", game="hex", settings={"size": 3}, **asked)
+
+
+@pytest.mark.parametrize("name", ["temperature", "policy_threshold", "simulations", "threads", "patience"])
+def test_a_style_that_makes_no_sense_is_refused(name):
+    with pytest.raises(InputError, match=f"{name} = -1: allowed: 0 or more"):
+        sparring.Style(**{name: -1})
+
+
+@pytest.mark.parametrize(
+    ("answer", "gave"),
+    [
+        (lambda k: Answers(action=np.zeros(1, np.int32)), r"int32\[1\]"),
+        (lambda k: Answers(action=np.zeros(k + 1, np.int32)), r"int32\[\d+\]"),
+        (lambda k: Answers(action=np.full(k, 3.7)), r"float64\[\d+\]"),
+        (lambda k: np.zeros(k, np.int32), "ndarray"),
+        (lambda k: None, "NoneType"),
+    ],
+)
+def test_answers_that_are_none_are_one_line_that_names_the_player(answer, gave):
+    class Careless:
+        def act(self, decisions):
+            return answer(len(decisions))
+
+    wanted = rf"player Careless: act\(\) must give Answers with int32\[\d+\] actions, not {gave}"
+    with pytest.raises(InputError, match=wanted):
+        sparring.evaluate(Careless(), "random", game="hex", settings={"size": 3}, matches=8)
+
+
+@pytest.mark.parametrize(
+    ("who", "what"), [(RandomPlayer, "the class RandomPlayer"), (7, "a int"), (None, "a NoneType")]
+)
+def test_what_is_no_player_is_told_what_is(who, what):
+    with pytest.raises(InputError, match=f"{what} is no player; allowed: a name, a checkpoint, or an object with act"):
+        sparring.evaluate(who, "random", game="hex")
 
 
 def test_players_who_are_there_already_are_kept_in_a_ledger_by_their_class(tmp_path):

@@ -6,11 +6,13 @@ import random
 import resource
 import shutil
 import signal
+import threading
 import time
 
 import pytest
 import torch
 
+import sparring
 from sparring.core import InputError, RunError, files
 from sparring.training import run as run_module
 from sparring.training.config import load_config
@@ -97,6 +99,23 @@ def test_what_is_being_saved_is_one_steps_while_training_goes_on():
         assert torch.equal(tensor, then[name])
     for name, weight in weights.items():
         assert torch.equal(copied.learner[f"learner/policy/{name}"], weight)
+
+
+def test_a_callback_can_stop_the_run_which_is_saved_and_goes_on(tmp_path):
+    rated = []
+
+    def enough(update):
+        rated.append(sparring.evaluate(update.checkpoint, "random", matches=4).matches)
+        return update.update == 2
+
+    outcome = start(tmp_path, on_update=enough)
+    assert (outcome.updates, outcome.finished, rated) == (2, False, [4, 4])
+    assert (ending(tmp_path)["how"], ending(tmp_path)["reason"], ending(tmp_path)["update"]) == (
+        "stopped",
+        "the callback",
+        2,
+    )
+    assert start(tmp_path, on_update=lambda update: update.update).finished, "only True stops it"
 
 
 def test_a_state_is_saved_after_so_many_minutes_without_any_update_count(tmp_path):
@@ -225,20 +244,23 @@ def test_the_signal_of_a_job_is_noted_before_and_after_updates_too(tmp_path, str
 @pytest.mark.parametrize("name", ["SIGUSR2", "SIGTERM"])
 def test_a_signal_during_a_save_harms_neither_the_save_nor_the_run(tmp_path, strays, monkeypatch, name):
     """It arrives when the files of the third state are half written, by the thread that writes them."""
-    sent = []
+    sent = threading.Event()
+
+    def pace(update):
+        assert update.update < 4 or sent.wait(60)
 
     def write(path, content, mode):
         usual(path, content[: len(content) // 2], mode)
-        if "00000003" in path.parent.name and path.parent.parent.name == "resume" and not sent:
-            sent.append(path)
+        if "00000003" in path.parent.name and path.parent.parent.name == "resume" and not sent.is_set():
             os.kill(os.getpid(), signal.Signals[name])
+            sent.set()
             time.sleep(0.05)
         usual(path, content, mode)
 
     usual = files._write
     monkeypatch.setattr(files, "_write", write)
-    outcome = start(tmp_path, "checkpoint.every=1")
-    assert sent
+    outcome = start(tmp_path, "checkpoint.every=1", on_update=pace)
+    assert sent.is_set()
     assert not outcome.finished
     assert outcome.updates in (3, 4)  # training goes on while it is saved
     assert ending(tmp_path)["reason"] == name

@@ -17,6 +17,7 @@ class Score:
     forfeits: tuple[str, ...] = ()
     """Why matches were forfeited, one text a match; whoever forfeited has lost."""
     decisions_per_match: float = 0.0
+    """Of all seats together."""
     points_per_minute: tuple[float, float] | None = None
     """Scored by the player and by the opponent (goals), in games that count them; failed matches left out."""
 

@@ -75,6 +75,11 @@ class Style:
     patience: float = 60.0
     """Seconds that a program of others has for an answer."""
 
+    def __post_init__(self) -> None:
+        for name in ("temperature", "policy_threshold", "simulations", "threads", "patience"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"{name} = {getattr(self, name)}: allowed: 0 or more")
+
 
 @dataclass(frozen=True)
 class Entrant:
@@ -94,11 +99,20 @@ class Entrant:
     """Kind and name of a player of another program; see `core.Hosting`."""
     player: Player | None = None
     """An object of the caller's that plays by itself."""
+    given: Checkpoint | None = None
+    """A checkpoint of the caller's, from no folder."""
 
     @classmethod
-    def of(cls, who: "str | Player") -> "Entrant":
-        """Whoever `who` names, or a player that is there already."""
-        return cls.parse(who) if isinstance(who, str) else cls(name=type(who).__name__, player=who)
+    def of(cls, who: "str | Player | Checkpoint") -> "Entrant":
+        """Whoever `who` names, or a player or checkpoint that is there already."""
+        if isinstance(who, str):
+            return cls.parse(who)
+        if isinstance(who, Checkpoint):
+            return cls(name=f"update-{who.version}", given=who)
+        if isinstance(who, type) or not callable(getattr(who, "act", None)):
+            what = f"the class {who.__name__}" if isinstance(who, type) else f"a {type(who).__name__}"
+            raise InputError(f"{what} is no player; allowed: a name, a checkpoint, or an object with act(decisions)")
+        return cls(name=type(who).__name__, player=who)
 
     @classmethod
     def parse(cls, text: str, *, kept: Path | None = None) -> "Entrant":
@@ -129,13 +143,13 @@ class Entrant:
 
     @cached_property
     def checkpoint(self) -> Checkpoint | None:
-        """The checkpoint in the entrant's folder; None for an entrant without one."""
-        return None if self.folder is None else load_checkpoint(self.folder)
+        """The checkpoint that was given or is in the entrant's folder; None for an entrant without one."""
+        return self.given if self.folder is None else load_checkpoint(self.folder)
 
     @property
     def is_network(self) -> bool:
         """Whether a network plays in this process."""
-        return self.folder is not None or self.factory is not None
+        return self.folder is not None or self.factory is not None or self.given is not None
 
     def seat(
         self,

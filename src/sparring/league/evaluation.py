@@ -65,7 +65,7 @@ def evaluate(
         losses=int((result < 0).sum()),
         failed=int(failed.sum()),
         forfeits=tuple(forfeits),
-        decisions_per_match=collector.counters.decisions / max(1, collector.counters.matches),
+        decisions_per_match=collector.decided / matches,
         points_per_minute=(float(points[0] / minutes), float(points[1] / minutes)) if minutes else None,
     )
 

@@ -20,7 +20,7 @@ def identity(entrant: Entrant, style: Style) -> Identity:
     """Who `entrant` is when its network plays by `style`."""
     if entrant.server is not None:
         kind = "server"
-    elif entrant.folder is not None:
+    elif entrant.checkpoint is not None:
         kind = "network"
     elif entrant.guest is not None:
         kind = "program"

@@ -15,6 +15,7 @@ from sparring.core import Arena, Game, GameSpec, InputError, Player, Rated, Vari
 from sparring.core.settings import convert
 from sparring.core.versions import lasting_settings
 from sparring.league.entrants import Entrant, Style, leaving
+from sparring.policy.checkpoint import Checkpoint
 from sparring.report.progress import announced, compiling_announced
 from sparring.rollout import WorkerArena
 from sparring.search import SearchPlayer
@@ -32,7 +33,7 @@ class Seating:
     @classmethod
     def of(
         cls,
-        *players: str | Player | Entrant,
+        *players: str | Player | Checkpoint | Entrant,
         game: str | None = None,
         settings: Mapping[str, Any] | None = None,
         networks: bool = False,

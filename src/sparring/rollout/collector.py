@@ -13,7 +13,20 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Answers, Arena, Array, Attending, Decisions, Episodes, Naming, Player, Results, Stages, Steps
+from sparring.core import (
+    Answers,
+    Arena,
+    Array,
+    Attending,
+    Decisions,
+    Episodes,
+    InputError,
+    Naming,
+    Player,
+    Results,
+    Stages,
+    Steps,
+)
 from sparring.core.episodes import pack_mask
 from sparring.core.rows import flatten, nested
 from sparring.rollout.lineup import Lineup
@@ -117,6 +130,8 @@ class Collector:
         first_serial: int = 0,
     ) -> None:
         self.counters = Counters()
+        self.decided = 0
+        """Decisions of the matches that `play` counted."""
         self._arena = arena
         self._naming = arena if isinstance(arena, Naming) else None
         self._names = tuple(players)
@@ -195,9 +210,11 @@ class Collector:
     ) -> Iterator[int]:
         """As `play`, in the hands of the caller: yields before every wait how many matches have ended."""
         pending = matches
+        self.decided = 0
         while pending > 0:
             yield matches - pending
             decisions, serials, turns, results = self._wait()
+            self.decided += int((self._serial[decisions.match] < matches).sum())
             counted = serials < matches
             if counted.any():
                 ended(serials[counted], turns[counted], results.take(np.flatnonzero(counted)))
@@ -264,17 +281,27 @@ class Collector:
         player, stages = self._players[number], self.counters.stages
         if not self._record[number]:
             with stages.time("players"):
-                return player.act(decisions).action
+                return self._checked(number, player.act(decisions), len(decisions)).action
         slots = decisions.slots(self._arena.spec)
         with stages.time("players"):
             memory = self._memory_before(player, decisions, slots)
-            answers = player.act(decisions)
+            answers = self._checked(number, player.act(decisions), len(decisions))
         with stages.time("record"):
             self._open.pay(slots, decisions.reward)
             self._truncate(slots, answers)
             version = player.version if isinstance(player, Versioned) else -1
             self._open.append(slots, self._steps(decisions, answers), version=version, memory=memory)
         return answers.action
+
+    def _checked(self, number: int, answers: Answers, rows: int) -> Answers:
+        """`answers`, if there is one action for each row: players may be anybody's code."""
+        action = getattr(answers, "action", None)
+        if isinstance(action, np.ndarray) and action.shape == (rows,) and action.dtype.kind in "iu":
+            return answers
+        gave = f"{action.dtype}{list(action.shape)}" if isinstance(action, np.ndarray) else type(answers).__name__
+        raise InputError(
+            f"player {self._names[number]}: act() must give Answers with int32[{rows}] actions, not {gave}"
+        )
 
     def _memory_before(self, player: Player, decisions: Decisions, slots: NDArray[np.intp]) -> dict[str, Array] | None:
         """What the player remembers before those rows that start a segment; None where no memory is stored."""

@@ -75,14 +75,15 @@ def train(
     folder: RunFolder,
     *,
     mock_data: bool = False,
-    on_update: Callable[[Update], None] | None = None,
+    on_update: Callable[[Update], bool | None] | None = None,
     say: Callable[[str], None] = print,
 ) -> Outcome:
     """Trains until `config.decisions`, resuming whatever `folder` holds, and rates the result.
 
     With `mock_data` matches are played first, beside the run folder, and learned from (`config.mock`).
-    `on_update` is called after each update. What it raises ends the run, which is saved first. Of several processes
-    that torchrun started all play and learn, and rank 0 alone rates, writes and speaks.
+    `on_update` is called after each update; if it returns True the run is saved and stops there. What it raises ends
+    the run too, which is saved first. Of several processes that torchrun started all play and learn, and rank 0 alone
+    rates, writes and speaks.
     """
     early = Noted(signal.Signals[f"SIG{config.job.signal}"])
     with early, parallel.joined(config.parallel.timeout_minutes), closing(folder):
@@ -103,7 +104,7 @@ def _train(
     folder: RunFolder,
     early: Noted,
     *,
-    on_update: Callable[[Update], None] | None,
+    on_update: Callable[[Update], bool | None] | None,
     say: Callable[[str], None],
 ) -> Outcome:
     """`early` has noted whether the signal to stop came before anybody listened to it."""
@@ -144,12 +145,14 @@ def _train(
                         figures = as_one(figures | (rating.metrics() if rating is not None else {}))
                         trainee.adapt(figures)
                         reporter.updated(trainee, figures, rating)
-                    if on_update is not None:
-                        on_update(Update(trainee.update, trainee.decisions, figures, checkpoint))
+                    update = Update(trainee.update, trainee.decisions, figures, checkpoint)
+                    enough = on_update is not None and on_update(update) is True
                     deadline.update_ended()
                     if parallel.anyone(interrupts.asked or early.asked):
                         own = interrupts.name or (early.name if early.asked else "")
                         stopped = own or "a signal to another process"
+                    elif parallel.decided(enough):
+                        stopped = "the callback"
                     elif parallel.decided(deadline.reached):
                         stopped = "time limit"
                     elif parallel.decided(saver.due):
