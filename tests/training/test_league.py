@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,17 @@ import numpy as np
 import pytest
 import torch
 
-from sparring.core import InputError
+from sparring.core import Answers, InputError
+from sparring.inference import NetworkPlayer
 from sparring.policy.checkpoint import load_checkpoint, save_checkpoint
+from sparring.rollout import Meetings
 from sparring.training.config import validate_config
 from sparring.training.league import LeagueSettings
 from sparring.training.league.matchmaking import Member, most_alike, shares
+from sparring.training.league.player import PoolPlayer
 from sparring.training.loop import train
 from sparring.training.run import RunFolder
+from tests import hex
 from tests.runs import lines, updates
 from tests.warm import Process
 
@@ -241,3 +246,35 @@ def test_code_that_a_snapshot_of_another_run_names_is_not_imported(tmp_path, mon
     with pytest.raises(InputError, match="code of your own"):
         run(tmp_path / "r", league={**TINY["league"], "runs": [str(tmp_path / "main")]})
     assert "trap_in_pool" not in sys.modules
+
+
+def test_nobody_leaves_the_pool_in_the_middle_of_an_answer():
+    """With `overlap` a thread plays while members come and go."""
+    asked, leaving = [], []
+
+    class Engine:
+        def answer_each(self, decisions, policies, which):
+            asked.append(policies)
+            leaving.append(threading.Thread(target=pool.drop, args=(1,)))
+            leaving[0].start()
+            leaving[0].join(0.05)
+            assert leaving[0].is_alive()
+            return Answers(action=np.zeros(len(decisions), np.int32))
+
+    def seat(engine, policy):
+        return object.__new__(NetworkPlayer)
+
+    meetings = Meetings(2, seed=0, last=1)
+    meetings.change({2: 1.0}, at=0)
+    pool = PoolPlayer(Engine(), meetings, matches=4, seat=seat)
+    pool.add(1, "old")
+    pool.add(2, "young")
+    arena = hex.arena(size=3, matches=4)
+    decisions, _ = arena.wait()
+    pool.begin(np.arange(4), np.arange(4))
+    pool.act(decisions)
+    leaving[0].join(10)
+    assert asked == [["old", "young"]]
+    assert pool.playing() == {2}
+    with pytest.raises(KeyError):
+        pool.drop(1)

@@ -87,10 +87,12 @@ def test_some_episodes_hide_what_was_filled_in_and_no_batch_changes_which(battle
     seen, filled = battles["seen"], battles["usage"]
     chosen = drawn(filled.headers, 0.5, seed=1, epoch=2)
     assert 0 < chosen.sum() < len(chosen)
-    hidden = hide_guesses(filled, 0.5, seed=1, epoch=2)
+    hidden, all_hidden = (hide_guesses(filled, share, seed=1, epoch=2) for share in (0.5, 1.0))
     rows = np.repeat(chosen, filled.headers.lengths)
+    own = (seen.steps.observation["move_ids"] > 0).sum(axis=2)
+    np.testing.assert_array_equal((all_hidden.steps.observation["move_ids"] > 0).sum(axis=2), own)
     for name, array in hidden.steps.observation.items():
-        np.testing.assert_array_equal(array[rows], seen.steps.observation[name][rows], err_msg=name)
+        np.testing.assert_array_equal(array[rows], all_hidden.steps.observation[name][rows], err_msg=name)
         np.testing.assert_array_equal(array[~rows], filled.steps.observation[name][~rows], err_msg=name)
     for number in range(len(filled)):
         alone = hide_guesses(filled.take(np.array([number])), 0.5, seed=1, epoch=2)

@@ -207,8 +207,8 @@ class League:
         playing = self.player.playing()
         for member in [one for one in self._members if one.retired and one.number not in playing]:
             self._members.remove(member)
-            self._engine.drop(policy_name(member.name))
             self.player.drop(member.number)
+            self._engine.drop(policy_name(member.name))
             self._leaving[0].append(member.name)
 
     def _make_room(self, episodes: Episodes) -> None:

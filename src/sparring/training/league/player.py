@@ -1,6 +1,7 @@
 """The pool's player: one player who is every member of the pool, each in the matches that were drawn for it."""
 
 from collections.abc import Callable, Mapping
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +33,19 @@ class PoolPlayer:
         """`int64[matches]` the number of whoever the learner meets there."""
         self._names: dict[int, str] = {}
         self._players: dict[int, Player] = {}
+        self._changing = Lock()
+        """With `overlap` members come and go while another thread plays."""
 
     def add(self, number: int, policy: str) -> None:
         """Member `number` is the engine's `policy`."""
-        self._names[number] = policy
-        self._players[number] = self._seat(self._engine, policy)
+        player = self._seat(self._engine, policy)
+        with self._changing:
+            self._names[number], self._players[number] = policy, player
 
     def drop(self, number: int) -> None:
-        """Member `number` plays no more."""
-        del self._names[number], self._players[number]
+        """Member `number` plays no more; when this returns, its policy is needed no more."""
+        with self._changing:
+            del self._names[number], self._players[number]
 
     def playing(self) -> set[int]:
         """Numbers of those in the matches in play."""
@@ -52,6 +57,10 @@ class PoolPlayer:
 
     def act(self, decisions: Decisions) -> Answers:
         """One call of the engine for all networks that play as they are; searches run one after another."""
+        with self._changing:
+            return self._act(decisions)
+
+    def _act(self, decisions: Decisions) -> Answers:
         numbers = list(self._players)  # they only grow, so they are in order
         which = np.searchsorted(numbers, self._member[decisions.match])
         if all(isinstance(self._players[number], NetworkPlayer) for number in numbers):
