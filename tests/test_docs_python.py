@@ -1,12 +1,15 @@
 """Pages as a reader would follow them: their commands and their code, from top to bottom, in an empty folder."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from sparring.cli import app
+from sparring.core import Headers, Steps
 
 DOCS = Path(__file__).parents[1] / "docs"
 PARTS = re.compile(r"^```python\n(?P<code>.*?)^```$|^    sparring (?P<command>.*?)$", re.MULTILINE | re.DOTALL)
@@ -27,12 +30,23 @@ def follow(page, kinds):
 
 def test_episodes_as_data(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    names = follow(DOCS / "data.md", "cccpp")
+    names = follow(DOCS / "data.md", "cccppp")
+    assert names["legal"][np.arange(len(names["actions"])), names["actions"]].all()
+    assert names["planes"].shape[1:] == (2, 5, 5)
     assert names["data"].episodes == 400
     assert names["batch"].position != names["position"]
     assert (names["batch"].episodes.headers.lengths <= 8).all()
     assert (tmp_path / "stats.html").exists()
-    assert "batches an epoch, 400 episodes" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "batches an epoch, 400 episodes" in said
+    assert len(re.findall(r"(?:path|random) in seat [01]: 100 episodes, ", said)) == 4
+
+
+def test_every_column_of_a_store_is_in_the_table():
+    told = re.findall(r"^\| (`.*?) \|", (DOCS / "data.md").read_text(), re.MULTILINE)
+    told = re.findall(r"`(\w+)(?:/NAME)?`", " ".join(told))
+    columns = {part.name for kind in (Headers, Steps) for part in fields(kind)} - {"lengths"}
+    assert sorted(told) == sorted(columns)
 
 
 @pytest.mark.timeout(600)

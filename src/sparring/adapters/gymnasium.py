@@ -10,7 +10,7 @@ from sparring.adapters.spaces import LegalActions, observation_space
 from sparring.core import InputError, Player, optional
 from sparring.league import Entrant, Seating, Style
 
-with optional("MatchEnv", extra="adapters"):
+with optional("sparring.adapters", extra="adapters"):
     import gymnasium
 
 

@@ -9,7 +9,7 @@ from sparring.adapters.spaces import observation_space
 from sparring.core import load_game, optional
 from sparring.core.settings import convert
 
-with optional("MatchAec", extra="adapters"):
+with optional("sparring.adapters", extra="adapters"):
     import gymnasium
     from pettingzoo import AECEnv
 

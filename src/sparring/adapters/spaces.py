@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sparring.adapters.match import shown_dtype
 from sparring.core import GameSpec, optional
 
-with optional("an observation space", extra="adapters"):
+with optional("sparring.adapters", extra="adapters"):
     import gymnasium
 
 

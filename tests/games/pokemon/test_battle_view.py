@@ -49,9 +49,28 @@ def test_teams_and_places() -> None:
 
 def test_moves_are_those_that_were_shown_with_what_is_left_of_them() -> None:
     view = view_of(*DOUBLES, "|move|p2b: Zed|Toxic|p1a: Rex", "|move|p2b: Zed|Foul Play|p1a: Rex")
-    assert view.foe.team[1].moves == (Move("toxic", 15, 16, True, False), Move("foulplay", 23, 24, True, False))
+    assert view.foe.team[1].moves == (
+        Move("toxic", 15, 16, True, False, type="poison", category="Status", power=0, accuracy=0.9),
+        Move("foulplay", 23, 24, True, False, type="dark", category="Physical", power=95, accuracy=1.0),
+    )
     assert view.foe.active[1].last_move == "foulplay"
     assert view.foe.active[0].moves == ()
+
+
+def test_who_stands_in_a_place_is_the_one_of_the_team() -> None:
+    view = view_of(*DOUBLES)
+    rex, zed = view.own.active[0].pokemon, view.foe.active[1].pokemon
+    assert rex is not None
+    assert zed is not None
+    assert (rex.row, zed.row) == (0, 7)
+    assert [one.row for side in (view.own, view.foe) for one in side.team] == list(range(12))
+    assert rex == view.own.team[0]
+    assert zed == view.foe.team[1]
+    assert rex not in view.own.team[1:]
+    assert rex in {view.own.team[0]}
+    hurt = view_of(*DOUBLES, "|-damage|p1a: Rex|50/100").own.team[0]
+    assert rex != hurt
+    assert rex == view_of(*DOUBLES).own.team[0]
 
 
 def test_effects_of_pokemon_sides_and_field_with_their_turns() -> None:
@@ -97,9 +116,18 @@ def test_the_documented_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert said[4] == "1 clear 6 {}"
 
 
+def test_the_documented_player_beats_random(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[3] / "docs" / "pokemon-players.md"
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    exec(compile(code, str(page), "exec"), {})
+    found = re.fullmatch(r"won (\d+)% of 50\n", capsys.readouterr().out)
+    assert found is not None
+    assert int(found[1]) > 75
+
+
 def test_every_name_in_the_documented_table_is_there() -> None:
     page = (Path(__file__).parents[3] / "docs" / "pokemon-observation.md").read_text()
-    view = view_of(*DOUBLES)
+    view = view_of(*DOUBLES, "|move|p2a: Ann|Toxic|p1a: Rex")
     for where, what in re.findall(r"^\| `view\.(\S+?)`[^|]*\| (.*) \|$", page, re.MULTILINE):
         shown = eval(f"view.{where.rstrip(',')}", {"view": view})
         for name in re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", what)):

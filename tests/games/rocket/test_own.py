@@ -18,6 +18,7 @@ from sparring.games.rocket import GAME, field, rewards
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.export import export_bundle
 from sparring.games.rocket.network import RocketNetwork
+from sparring.games.rocket.rewards import Transition, components
 from sparring.games.rocket.settings import RocketSettings
 from sparring.games.rocket.states import Situation
 from sparring.training.config import load_config
@@ -252,3 +253,32 @@ def test_the_example_of_the_docs_trains(tmp_path, monkeypatch):
     training.close()
     sys.modules.pop("my_rewards", None)
     assert np.isfinite(values["loss/policy_loss"])
+
+
+def test_the_documented_tables_have_every_field_and_column():
+    page = DOCS.read_text()
+    given, columns = re.search(r"### What a reward is given\n(.*?)Columns of a car(.*?)\n\n[^|]", page, re.S).groups()
+    told = [name for row in re.findall(r"^\| (`.*?) \| `", given, re.M) for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(told) == sorted(Transition._fields)
+    assert all(f" {name} " in Transition.__doc__ for name in Transition._fields)
+    numbers = []
+    for row, spans in re.findall(r"^\| (`[A-Z].*?) \| ([\d, -]+) \|", columns, re.M):
+        for name in re.findall(r"`(\w+)`", row):
+            column = getattr(field, name)
+            numbers += range(column.start, column.stop) if isinstance(column, slice) else [column]
+        stated = [int(number) for number in re.findall(r"\d+", spans)]
+        assert (stated[0], stated[-1]) == (numbers[-1] - (stated[-1] - stated[0]), numbers[-1]), row
+    assert numbers == list(range(field.CAR_COLUMNS))
+
+
+def test_the_documented_frame_is_that_of_rewards():
+    """Blue's goals are those at +y, and what a reward gives to seats without a car is dropped."""
+    cars, ball = np.zeros((1, 4, field.CAR_COLUMNS), np.float32), np.zeros((1, field.BALL_COLUMNS), np.float32)
+    ball[0, field.BALL_VELOCITY] = 0, 1000, 0
+    still, no = np.zeros(1, np.int32), np.zeros(1, np.bool_)
+    step = Transition(cars, cars, ball, ball, np.array([[True, False, True, False]]), still, still, no, no)
+    weights = {"ball_to_goal": 1.0, "mine": 2.0}
+    mine = {"mine": lambda step, seconds: np.where(step.present, 3.0, np.nan)}
+    paid = components(step, weights, seconds=0.5, own=mine)
+    assert paid[0, 0, 0] > 0 > paid[0, 0, 2]
+    np.testing.assert_array_equal(paid[1], [[6, 0, 6, 0]])

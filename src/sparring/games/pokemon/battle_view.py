@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from math import ceil
 
+import numpy as np
+
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.columns import (
@@ -30,7 +32,7 @@ from sparring.games.pokemon.columns import (
     FieldColumn,
     SideColumn,
 )
-from sparring.games.pokemon.dex import STATS, STATUSES, Dex, load_dex
+from sparring.games.pokemon.dex import CATEGORIES, STATS, STATUSES, Dex, load_dex
 
 _BOOSTS = {
     ActiveColumn(column).name.removeprefix("BOOST_").lower(): column
@@ -63,6 +65,14 @@ class Move:
     """The opponent has seen it."""
     disabled: bool
     """It may not be used now (own Pokémon on the field)."""
+    type: str
+    """As the generation's tables say, like what follows: abilities and effects that change it are not counted."""
+    category: str
+    """`Physical`, `Special` or `Status`."""
+    power: int
+    """Base power; 0 for status moves and for those whose power varies."""
+    accuracy: float
+    """From 0 to 1; 1 for moves that cannot miss."""
 
 
 def _table(columns: type[IntEnum], wanted: Iterable[int]) -> tuple[tuple[str, int, int, int], ...]:
@@ -183,10 +193,12 @@ class SideView:
 
 
 class PokemonView:
-    """A Pokémon of a team, on the field or not."""
+    """A Pokémon of a team, on the field or not. Two views are equal if they are of one row and see the same there."""
 
     def __init__(self, row: Mapping[str, Array], dex: Dex, number: int) -> None:
         self._dex = dex
+        self.row = number
+        """Its row in the arrays of twelve: 0 to 5 own, as switch actions and `damage` count them, 6 to 11 foes."""
         self._columns, self._ids = row["pokemon"][number], row["pokemon_ids"][number]
         self._moves = row["move_ids"][number], row["moves"][number]
         self.known = bool(self._columns[c.POKEMON_KNOWN])
@@ -197,6 +209,15 @@ class PokemonView:
         self.absent = bool(self._columns[c.POKEMON_ABSENT])
         """It was left at home."""
         self.terastallized = bool(self._columns[c.POKEMON_TERASTALLIZED])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PokemonView):
+            return NotImplemented
+        mine, theirs = ((view._columns, view._ids, *view._moves) for view in (self, other))
+        return self.row == other.row and all(map(np.array_equal, mine, theirs))
+
+    def __hash__(self) -> int:
+        return hash(self.row)
 
     @property
     def species(self) -> str:
@@ -282,7 +303,7 @@ class ActiveView:
         self.present = bool(self._columns[c.ACTIVE_PRESENT])
         standing = int(self._ids[c.ACTIVE_ID_POKEMON])
         self.pokemon = PokemonView(row, dex, standing - 1) if standing else None
-        """Its row of the team: HP, status, item, ...; None for an empty place."""
+        """The same as in `team`: HP, status, item, its `row`, ...; None for an empty place."""
 
     @property
     def species(self) -> str:
@@ -346,5 +367,17 @@ def _moves(dex: Dex, ids: Array, columns: Array) -> tuple[Move, ...]:
             most = round(float(values[c.MOVE_MAX_PP]) * PP_SCALE)
             left = round(float(values[c.MOVE_PP]) * most)
             revealed, disabled = bool(values[c.MOVE_REVEALED]), bool(values[c.MOVE_DISABLED])
-            found.append(Move(dex.moves.ids[number], left, most, revealed, disabled))
+            found.append(
+                Move(
+                    id=dex.moves.ids[number],
+                    pp=left,
+                    max_pp=most,
+                    revealed=revealed,
+                    disabled=disabled,
+                    type=dex.types.ids[dex.move_type[number]],
+                    category=CATEGORIES[dex.move_category[number]],
+                    power=int(dex.move_power[number]),
+                    accuracy=round(float(dex.move_accuracy[number]), 2),
+                )
+            )
     return tuple(found)

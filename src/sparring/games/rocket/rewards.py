@@ -33,26 +33,31 @@ _POSITION, _NOSE, _VELOCITY, _BALL_VELOCITY = 0, 3, 9, 3
 
 
 class Transition(NamedTuple):
-    """One step of m matches, before and after. Seats 0..room-1 are blue, the others orange."""
+    """One step of m matches, before and after. Seats 0..room-1 are blue, the others orange.
+
+    All seats are in the one frame of the field: blue attacks towards +y, orange towards -y.
+
+        cars          float32[m, seats, 34]  after the step; the columns are in `field`, absent cars' mean nothing
+        cars_before   float32[m, seats, 34]  before it
+        ball          float32[m, 9]          after the step: position, velocity, spin
+        ball_before   float32[m, 9]          before it
+        present       bool[m, seats]         which seats have a car in this match
+        scored        int32[m]               1 if blue scored in this step, -1 if orange did, else 0
+        last_team     int32[m]               team that touched the ball last, this step included: 1 blue, -1 orange,
+                                             0 nobody since the kickoff or start
+        kickoff       bool[m]                the match or the play began with a kickoff and nobody has touched the ball
+        first         bool[m]                the step is the first of its match: what remembers something starts anew
+    """
 
     cars: Floats
-    """`float32[m, seats, 34]` after the step; the columns are in `field`."""
     cars_before: Floats
-    """`float32[m, seats, 34]`"""
     ball: Floats
-    """`float32[m, 9]` after the step."""
     ball_before: Floats
-    """`float32[m, 9]`"""
     present: NDArray[np.bool_]
-    """`bool[m, seats]` which seats have a car in this match."""
     scored: NDArray[np.int32]
-    """`int32[m]` 1 if blue scored in this step, -1 if orange did, else 0."""
     last_team: NDArray[np.int32]
-    """`int32[m]` team of the last car that touched the ball, as a sign: 1 blue, -1 orange, 0 nobody yet."""
     kickoff: NDArray[np.bool_]
-    """`bool[m]` the ball has not been touched since kickoff."""
     first: NDArray[np.bool_]
-    """`bool[m]` the step is the first of its match: a component that remembers something starts anew."""
 
 
 class Moment(NamedTuple):
