@@ -20,6 +20,7 @@ from sparring.core import (
     Attending,
     Decisions,
     Episodes,
+    IllegalAction,
     InputError,
     Naming,
     Player,
@@ -267,7 +268,17 @@ class Collector:
             action[rows] = self._ask(number, asked)
         self._turn[decisions.match] = self._turn[decisions.match] + 1  # once, even if both seats act
         with self.counters.stages.time("arena"):
-            self._arena.act(decisions, action)
+            try:
+                self._arena.act(decisions, action)
+            except IllegalAction as error:
+                raise IllegalAction(f"player {self._who_broke_the_rules(decisions, action)}: {error}") from error
+
+    def _who_broke_the_rules(self, decisions: Decisions, action: NDArray[np.int32]) -> str:
+        """The name of the player of the first action that is not legal."""
+        allowed = (action >= 0) & (action < self._arena.spec.actions)
+        allowed[allowed] = decisions.legal[np.flatnonzero(allowed), action[allowed]]
+        row = int(np.flatnonzero(~allowed)[0]) if not allowed.all() else 0
+        return self._names[int(self._seated[decisions.match[row], decisions.seat[row]])]
 
     def _rows_by_player(self, decisions: Decisions) -> Iterator[tuple[int, NDArray[np.intp] | slice]]:
         """The players that have rows, each with its rows; all rows of a player who is alone, as a slice."""
