@@ -138,8 +138,12 @@ class _Program:
         self._said: deque[bytes] = deque(maxlen=1)
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        for pipe, keep in ((self._process.stdout, self._put), (self._process.stderr, self._said.append)):
-            Thread(target=_read, args=(pipe, keep), daemon=True).start()
+        self._listening = [
+            Thread(target=_read, args=(pipe, keep), daemon=True)
+            for pipe, keep in ((self._process.stdout, self._put), (self._process.stderr, self._said.append))
+        ]
+        for thread in self._listening:
+            thread.start()
 
     def ask(self, command: str) -> str:
         """The text of the answer to one command; raises `Failure` if it is none, or says that something is wrong."""
@@ -191,6 +195,7 @@ class _Program:
     def _last_words(self) -> str:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE)
+            self._listening[1].join(_GRACE)  # what it said may still be on its way
         code = self._process.poll()
         said = printable(self._said[-1].decode("utf-8", "replace"), 100) if self._said else ""
         return (f" with code {code}" if code is not None else "") + (f": {said}" if said else "")
