@@ -27,7 +27,7 @@ from sparring.rollout.fleet import AHEAD, Fleet, Piece, Stream, cluster_cpus, co
 from sparring.training.algorithms import build_algorithm
 from sparring.training.config import TrainConfig
 from sparring.training.opponents import POLICY
-from sparring.training.playing import make_engine, set_table
+from sparring.training.playing import fresh, make_engine, set_table
 from sparring.training.rating import Standing
 
 _ALL_TOO_OLD = 20
@@ -100,12 +100,14 @@ class ClusterPlay:
             episodes = piece.episodes(self._spec)
             if episodes is None:
                 continue
-            fresh = self._fresh(episodes)
-            self._dropped += len(episodes) - len(fresh)
+            kept = np.arange(len(episodes))
+            if self._max_lag:
+                kept = fresh(episodes, version=self._version, max_policy_lag=self._max_lag)
+            self._dropped += len(episodes) - len(kept)
             old += episodes.rows
-            if len(fresh):
+            if len(kept):
                 # a copy of its own: what Ray holds is read-only, and freed with the last view of it
-                parts.append(episodes.take(fresh))
+                parts.append(episodes.take(kept))
                 found, old = found + parts[-1].rows, 0
             elif old > _ALL_TOO_OLD * rows:
                 raise RunError(
@@ -142,14 +144,6 @@ class ClusterPlay:
         """Ends the processes and leaves the cluster."""
         self._fleet.close()
         disconnect()
-
-    def _fresh(self, episodes: Episodes) -> Any:
-        """`intp[k]` the episodes of matches in which no seat began with weights that are too old now."""
-        if not self._max_lag:
-            return np.arange(len(episodes))
-        headers = episodes.headers
-        old = headers.serial[self._version - headers.version > self._max_lag]
-        return np.flatnonzero(~np.isin(headers.serial, old))
 
 
 class RunPlaying:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sparring.core import Adaptive, Arena, Episodes, Game, GameSpec, Player, Resumable, gather
@@ -185,6 +187,13 @@ class LocalPlay:
     def close(self) -> None:
         """Ends playing and frees the arena."""
         self.table.close()
+
+
+def fresh(episodes: Episodes, *, version: int, max_policy_lag: int) -> NDArray[np.intp]:
+    """`intp[k]` episodes of matches in which every seat began with weights at most so many updates before `version`."""
+    headers = episodes.headers
+    old = headers.serial[version - headers.version > max_policy_lag]
+    return np.flatnonzero(~np.isin(headers.serial, old))
 
 
 def make_engine(

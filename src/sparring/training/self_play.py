@@ -36,7 +36,7 @@ from sparring.training.datasets import validation_due
 from sparring.training.limits import lower_if_too_large
 from sparring.training.opponents import POLICY
 from sparring.training.opposition import Opposition
-from sparring.training.playing import LocalPlay, Playing, make_engine, set_table
+from sparring.training.playing import LocalPlay, Playing, fresh, make_engine, set_table
 from sparring.training.rating import Rater, Standing
 from sparring.training.trainee import Snapshot, copy_policy
 from sparring.training.tying import Rehearsing, Ties
@@ -282,10 +282,9 @@ def recent(episodes: Episodes, *, version: int, max_policy_lag: int) -> Episodes
 
     Raises `RunError` if none is left: then more matches are played at once than updates of this size can use up.
     """
-    old = episodes.headers.serial[version - episodes.headers.version > max_policy_lag]
-    if len(old) == 0:
+    kept = fresh(episodes, version=version, max_policy_lag=max_policy_lag)
+    if len(kept) == len(episodes):
         return episodes
-    kept = np.flatnonzero(~np.isin(episodes.headers.serial, old))
     if len(kept) == 0:
         raise RunError(f"every episode began more than max_policy_lag = {max_policy_lag} updates ago; lower matches")
     return episodes.take(kept)

@@ -59,14 +59,17 @@ def test_orders_are_called_as_in_live_play_where_the_request_is_known(format):
     assert compared > 500
 
 
-@pytest.mark.parametrize("format", ["gen9randombattle", "gen9vgc2025regi"])
-def test_kinds_of_orders_and_species(format):
+def random_episodes(format):
     arena = PokemonArena(PokemonSettings(format=format), matches=4, seed=5)
     try:
-        players = {"random": RandomPlayer(1)}
-        episodes = Collector(arena, players, everyone(0, 2), record=["random"]).collect(100)
+        return Collector(arena, {"random": RandomPlayer(1)}, everyone(0, 2), record=["random"]).collect(100)
     finally:
         arena.close()
+
+
+@pytest.mark.parametrize("format", ["gen9randombattle", "gen9vgc2025regi"])
+def test_kinds_of_orders_and_species(format):
+    episodes = random_episodes(format)
     words = PokemonWords(episodes.spec)
     space = words._space
     expected = Counter()
@@ -111,12 +114,7 @@ def test_a_choice_is_a_move_a_switch_a_replacement_or_a_preview():
 
 @pytest.mark.parametrize("format", ["gen9randombattle", "gen9vgc2025regi"])
 def test_kinds_of_choices_are_those_of_the_orders_in_play(format):
-    arena = PokemonArena(PokemonSettings(format=format), matches=4, seed=5)
-    try:
-        players = {"random": RandomPlayer(1)}
-        episodes = Collector(arena, players, everyone(0, 2), record=["random"]).collect(100)
-    finally:
-        arena.close()
+    episodes = random_episodes(format)
     words = PokemonWords(episodes.spec)
     chosen = np.eye(episodes.spec.actions, dtype=np.bool_)[episodes.steps.action]
     kinds = words.choice_kinds(episodes.steps.observation, chosen)
