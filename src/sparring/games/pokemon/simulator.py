@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 _READ_BYTES = 1 << 20
 _PIPE_BYTES = 1 << 20
 _HEAP_MEGABYTES = 4096
+_NURSERY_MEGABYTES = 32
+"""Where Node keeps new objects. Most of a turn's are garbage by the next turn of the same battle: with tens of battles
+in play, Node's default is full before that, and what would have died is copied."""
 _START_SECONDS = 60.0
 """Node has to load Showdown before it can answer at all."""
 _MOST_SILENT_DEATHS = 3
@@ -279,6 +282,8 @@ class _Process:
         command = [
             installed.node,
             f"--max-old-space-size={_HEAP_MEGABYTES}",
+            f"--min-semi-space-size={_NURSERY_MEGABYTES}",
+            f"--max-semi-space-size={_NURSERY_MEGABYTES}",
             str(NODE_FOLDER / "simulator.js"),
         ]
         self.child = subprocess.Popen(
