@@ -67,18 +67,18 @@ class Resumable(Protocol):
 
 @runtime_checkable
 class Adaptive(Protocol):
-    """An arena that says how it is played, and changes with how well: a curriculum."""
+    """An arena with a curriculum: it reports how it is played, and changes with how well."""
 
     def report(self) -> dict[str, float]:
         """Metrics by name since the last call."""
         ...
 
     def adapt(self, measures: Mapping[str, float]) -> str | None:
-        """Takes in an update's metrics, win rates among them; what changed by it, in words, or None."""
+        """Takes in an update's metrics, win rates among them; says in words what that changed, or returns None."""
         ...
 
     def standing(self) -> dict[str, int]:
-        """Where it stands, JSON-ready, for checkpoints and for arenas that must play the same."""
+        """Where the curriculum stands, JSON-ready, for checkpoints and for arenas that must play the same."""
         ...
 
     def stand_at(self, standing: Mapping[str, int]) -> None:
@@ -91,7 +91,7 @@ class Naming(Protocol):
     """An arena that keeps records of its matches, and wants to know who plays them."""
 
     def name_seats(self, matches: Sequence[int], names: Sequence[Sequence[str]]) -> None:
-        """Whoever sits in the seats of the match that each of the slots `matches` plays now: `names[n][seat]`."""
+        """`names[n][seat]` plays that seat of the match that has just begun in slot `matches[n]`."""
         ...
 
 
@@ -100,9 +100,9 @@ class Gathering(Protocol):
     """An arena whose rows trickle in, and that can wait for a larger batch of them."""
 
     def gather(self, rows: int, seconds: float) -> None:
-        """From now on `wait` waits for so many rows, but no longer than `seconds` after the first of them.
+        """From now on `wait` waits for `rows` rows, but no longer than `seconds` after the first of them.
 
-        Fewer, larger forward passes, for a network whose small batches cost as much as large ones.
+        Fewer and larger forward passes suit a network whose small batches cost as much as large ones.
         """
         ...
 

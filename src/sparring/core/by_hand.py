@@ -1,7 +1,7 @@
-"""A match that a person plays: what their player, the game's `human`, may know of it and do.
+"""A match that a person plays through the game's `human` player.
 
-`human` is a player like any other. By what else it offers, `Seated`, `Showing` or `Recording`, the person can follow
-the course of the match, see how it ended and keep it.
+`human` is a player like any other. If it is also `Seated`, `Showing` or `Recording`, the person can follow the course
+of the match, see how it ended and keep it.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Course:
     seat: int
     """The person's."""
     rival: str
-    """The name of who plays the other seats."""
+    """The name of the player in the other seats."""
     hint: Callable[[Decisions], Answers]
     """What the rival would do in the person's place."""
     moves: list[tuple[int, int]] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Seated(Protocol):
     """A person's player that follows the match, and may raise `Resigned`, or `TakenBack` if something is undoable."""
 
     def sit(self, course: Course) -> None:
-        """Before the first decision; `course` grows as the match is played."""
+        """Called before the first decision; `course` grows as the match is played."""
         ...
 
 
@@ -49,7 +49,7 @@ class Showing(Protocol):
     """A person's player that can show a position without asking about it; needs a forward model to show the last."""
 
     def show(self, decisions: Decisions, *, seat: int) -> None:
-        """The rows' positions, whoever is to move, to the person in `seat`."""
+        """Shows the rows' positions to the person in `seat`, whoever is to move."""
         ...
 
 
@@ -58,5 +58,5 @@ class Recording(Seated, Protocol):
     """A person's player that writes the match down."""
 
     def record(self, outcome: float | None) -> str:
-        """The match as a file keeps it; `outcome` is the person's, None before the end."""
+        """The match in a file format; `outcome` is the person's, None before the end."""
         ...

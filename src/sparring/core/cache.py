@@ -28,7 +28,7 @@ def build_once(target: Path, make: Callable[[Path], None], *, done: Callable[[],
             held.enter_context(_locked(target.parent / "setup.lock"))
             sweep(target.parent)
         except OSError as error:
-            if not there():  # else somebody filled a cache that may only be read from here
+            if not there():  # otherwise it is a filled cache that we may only read
                 raise cannot_write(target, error) from error
         if not there():
             _build(target, make)

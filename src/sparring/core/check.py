@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparring.core.arena import Arena, IllegalAction
 from sparring.core.decisions import Decisions, Results
@@ -43,15 +44,9 @@ def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: 
         )
         started[results.match] = False
         _check_rows(decisions, spec, arena.matches)
-        wrong = np.flatnonzero(decisions.first == started[decisions.match, decisions.seat])
-        _require(
-            len(wrong) == 0,
-            "first must be set on a seat's first row of a match and only there",
-            decisions,
-            wrong,
-        )
-        wrong = np.flatnonzero(decisions.first & (decisions.reward != 0))
-        _require(len(wrong) == 0, "reward must be 0 on a seat's first row", decisions, wrong)
+        misplaced = decisions.first == started[decisions.match, decisions.seat]
+        _forbid(misplaced, "first must be set on a seat's first row of a match and only there", decisions)
+        _forbid(decisions.first & (decisions.reward != 0), "reward must be 0 on a seat's first row", decisions)
         started[decisions.match, decisions.seat] = True
         played[decisions.match] = True
         decisions_seen += len(decisions)
@@ -82,16 +77,13 @@ def _check_rows(decisions: Decisions, spec: GameSpec, matches: int) -> None:
             f"decisions.{name} must be {like.dtype}{list(shape)}, got {seen.dtype}{list(seen.shape)}",
         )
         if np.issubdtype(seen.dtype, np.floating):
-            bad = np.flatnonzero(~np.isfinite(seen).all(axis=tuple(range(1, seen.ndim))))
-            _require(len(bad) == 0, f"decisions.{name} is not finite", decisions, bad)
-    bad = np.flatnonzero((decisions.match < 0) | (decisions.match >= matches))
-    _require(len(bad) == 0, f"match must lie in 0..{matches - 1}", decisions, bad)
-    bad = np.flatnonzero((decisions.seat < 0) | (decisions.seat >= spec.seats))
-    _require(len(bad) == 0, f"seat must lie in 0..{spec.seats - 1}", decisions, bad)
-    bad = np.flatnonzero(~decisions.legal.any(axis=1))
-    _require(len(bad) == 0, "a row has no legal action", decisions, bad)
-    slots = decisions.slots(spec)
-    _require(len(np.unique(slots)) == k, "a seat has two rows in one batch")
+            infinite = ~np.isfinite(seen).all(axis=tuple(range(1, seen.ndim)))
+            _forbid(infinite, f"decisions.{name} is not finite", decisions)
+    match, seat = decisions.match, decisions.seat
+    _forbid((match < 0) | (match >= matches), f"match must lie in 0..{matches - 1}", decisions)
+    _forbid((seat < 0) | (seat >= spec.seats), f"seat must lie in 0..{spec.seats - 1}", decisions)
+    _forbid(~decisions.legal.any(axis=1), "a row has no legal action", decisions)
+    _require(len(np.unique(decisions.slots(spec))) == k, "a seat has two rows in one batch")
 
 
 def _check_results(results: Results, spec: GameSpec, matches: int) -> None:
@@ -105,11 +97,13 @@ def _check_results(results: Results, spec: GameSpec, matches: int) -> None:
     _require(bool((np.abs(results.outcome) <= 1).all()), "results.outcome must lie in [-1, 1]")
 
 
-def _require(kept: bool, rule: str, decisions: Decisions | None = None, rows: np.ndarray | None = None) -> None:
-    if kept:
-        return
-    where = ""
-    if decisions is not None and rows is not None and len(rows):
-        row = int(rows[0])
-        where = f" (row {row}: match {int(decisions.match[row])}, seat {int(decisions.seat[row])})"
-    raise ArenaFault(rule + where)
+def _require(kept: bool, rule: str) -> None:
+    if not kept:
+        raise ArenaFault(rule)
+
+
+def _forbid(broken: NDArray[np.bool_], rule: str, decisions: Decisions) -> None:
+    """Names the first row with `broken: bool[k]`, if there is one."""
+    if broken.any():
+        row = int(broken.argmax())
+        raise ArenaFault(f"{rule} (row {row}: match {int(decisions.match[row])}, seat {int(decisions.seat[row])})")

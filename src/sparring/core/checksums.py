@@ -22,10 +22,10 @@ def with_checksums(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def read_checked(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
-    """The files `names` of `folder`, all of one moment even if the folder is being replaced.
+    """The files `names` of `folder`, all from the same moment even if the folder is being replaced.
 
     Raises `InputError` if one is missing or differs from its checksum. A folder without checksums, as earlier versions
-    wrote them, is read as it is.
+    wrote it, is read unchecked.
     """
     for remaining in reversed(range(_TRIES)):
         try:

@@ -1,4 +1,4 @@
-"""The words of `sparring doctor`: what one check found, what the user asked for, and what a game adds."""
+"""The types of `sparring doctor`: what one check found, what the user asked for, and what a game adds."""
 
 from collections.abc import Iterable
 from typing import Literal, Protocol, runtime_checkable
@@ -8,7 +8,7 @@ import msgspec
 from sparring.core.ports import cannot_listen
 
 Status = Literal["ok", "warn", "fail"]
-"""All is well; it works, but worse or less than it could; it does not work."""
+"""It works; it works, but worse than it could; it does not work."""
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -19,7 +19,7 @@ class Check(msgspec.Struct, frozen=True):
     found: str
     """One sentence."""
     mend: str = ""
-    """The command that mends it, or that shows what stands in the way; empty if nothing need be done."""
+    """The command that fixes it or shows what is in the way; empty if there is nothing to do."""
 
 
 class CheckUp(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,12 +28,12 @@ class CheckUp(msgspec.Struct, frozen=True, kw_only=True):
     comprehensive: bool = False
     """Try things out, which takes longer than looking."""
     needed: bool = False
-    """The user said that this game must run: what it lacks is a failure instead of a warning."""
+    """The user asked for this game by name: what it lacks is a failure instead of a warning."""
     servers: tuple[str, ...] = ()
     """Addresses of game servers that must answer."""
 
     def lacking(self, name: str, found: str, mend: str) -> Check:
-        """The check of a part without which the game cannot be played, and which is not there."""
+        """The check of a missing part without which the game cannot be played."""
         return Check(name, "fail" if self.needed else "warn", found, mend)
 
 
@@ -42,7 +42,7 @@ class Checked(Protocol):
     """A game that needs more than Python packages, and can tell what is missing."""
 
     def check_up(self, asked: CheckUp) -> Iterable[Check]:
-        """Looks at each part and changes nothing; raises `InputError` only for an address that cannot be one."""
+        """Looks at each part and changes nothing; raises `InputError` only for a malformed address."""
         ...
 
 

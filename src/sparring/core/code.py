@@ -22,7 +22,7 @@ def is_code(text: object) -> bool:
 
 
 def own(code: Callable[..., Any]) -> str:
-    """A name under which settings can carry a function or class of the running program."""
+    """A name by which settings can refer to a function or class of the running program."""
     inner = re.sub(r"\W+", "_", getattr(code, "__qualname__", type(code).__qualname__))
     name = f"{getattr(code, '__module__', type(code).__module__)}:{inner}"
     known = _given.setdefault(name, code)
@@ -33,7 +33,7 @@ def own(code: Callable[..., Any]) -> str:
 
 
 def load_code(text: str, *, what: str) -> Callable[..., Any]:
-    """The callable that `package.module:name` names, importable from here or the present folder.
+    """The callable that `package.module:name` names, installed or in the current folder.
 
     `what` says what it is for, as in "a function that builds a policy".
     """
@@ -41,7 +41,7 @@ def load_code(text: str, *, what: str) -> Callable[..., Any]:
         return _given[text]
     module, _, attribute = text.partition(":")
     if "" not in sys.path:
-        sys.path.append("")  # last: files of the present folder hide no installed module
+        sys.path.append("")  # last: files of the current folder hide no installed module
     try:
         code: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:

@@ -19,8 +19,7 @@ from sparring.core.spec import GameSpec
 class Decisions(Rows):
     """k seats that must act now.
 
-    The arrays are views into the arena's buffers, valid until the arena's next `wait`. Whoever keeps rows
-    copies them.
+    The arrays are views into the arena's buffers, valid until the arena's next `wait`: copy rows to keep them.
     """
 
     match: NDArray[np.int32]
@@ -34,7 +33,7 @@ class Decisions(Rows):
     reward: NDArray[np.float32]
     """`float32[k]` what the seat gained since its last row; 0 where `first`."""
     first: NDArray[np.bool_]
-    """`bool[k]` true on a seat's first row of a match: its memory starts anew."""
+    """`bool[k]` true on a seat's first row of a match: its memory is reset."""
 
     @classmethod
     def none(cls, spec: GameSpec) -> "Decisions":

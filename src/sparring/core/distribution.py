@@ -24,7 +24,7 @@ def masked_log_softmax(logits: Any, legal: Any, *, xp: Any) -> Any:
 
 
 def sample(log_probs: Any, uniform: Any, *, xp: Any) -> Any:
-    """Action numbers `int[...]` drawn from `log_probs: float[..., actions]`, one `uniform: float[...]` in [0, 1) a row.
+    """Action numbers `int[...]` drawn from `log_probs: float[..., actions]` by `uniform: float[...]` in [0, 1).
 
     Inverse of the cumulative distribution: an action with probability 0 is never drawn.
     """
@@ -32,7 +32,7 @@ def sample(log_probs: Any, uniform: Any, *, xp: Any) -> Any:
 
 
 def draw(probabilities: Any, uniform: Any, *, xp: Any) -> Any:
-    """As `sample`, of `probabilities: float[..., actions]`."""
+    """`sample` from `probabilities: float[..., actions]`."""
     cumulative = xp.cumsum(probabilities, axis=-1)
     threshold = uniform[..., None] * _BELOW_ONE * cumulative[..., -1:]
     return (cumulative <= threshold).sum(axis=-1)

@@ -16,7 +16,7 @@ from sparring.core.spec import GameSpec
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Headers(Rows):
-    """One row an episode: whose it was, how long, how it ended."""
+    """One row per episode: whose it was, how long, how it ended."""
 
     lengths: NDArray[np.int32]
     """`int32[n]` steps of each episode, at least 1."""
@@ -35,14 +35,14 @@ class Headers(Rows):
     last_value: NDArray[np.float32]
     """`float32[n]` expected gain after the last step; 0 where complete."""
     rating: NDArray[np.float32] | None = None
-    """`float32[n]` the player's rating where the match was played, NaN if unknown; kept of matches of people."""
+    """`float32[n]` the player's rating where the match was played, NaN if unknown; kept for matches between people."""
     played_at: NDArray[np.int64] | None = None
-    """`int64[n]` when, in seconds since 1970, 0 if unknown; kept of matches of people."""
+    """`int64[n]` when, in seconds since 1970, 0 if unknown; kept for matches between people."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps(Rows):
-    """One row a decision: what the seat saw, what it did, what it got for it."""
+    """One row per decision: what the seat saw, what it did, what it got for it."""
 
     observation: Mapping[str, Array]
     """Field name to `dtype[r, *shape]`."""
@@ -51,7 +51,7 @@ class Steps(Rows):
     action: NDArray[np.int32]
     """`int32[r]`; -1 where `consistent` has several."""
     turn: NDArray[np.int32]
-    """`int32[r]` number of the match's wait that showed the row, from 0; rows of both seats with one turn were
+    """`int32[r]` which of the match's waits showed the row, from 0; rows of both seats with the same turn were
     answered without knowledge of each other."""
     reward: NDArray[np.float32]
     """`float32[r]` gained between this row's action and the seat's next row, or the end."""
@@ -62,11 +62,11 @@ class Steps(Rows):
     policy: NDArray[np.float32] | None = None
     """`float32[r, actions]` the whole behaviour or search policy, kept only when a learner asks for it."""
     consistent: NDArray[np.uint8] | None = None
-    """`uint8[r, ceil(actions / 8)]` as packed bits: the actions that may have been chosen, where a match was read from
-    a record that does not show all of them."""
+    """`uint8[r, ceil(actions / 8)]` as packed bits: the actions that may have been chosen, where the record that a
+    match was read from leaves some open."""
     filled: NDArray[np.uint64] | None = None
-    """`uint64[r]` which parts of the observation were filled in by guess when a match was read from such a record; what
-    each bit stands for is the game's (`core.replays.Replayed.hide_filled`)."""
+    """`uint64[r]` which parts of the observation were guessed when a match was read from such a record; the game says
+    what each bit stands for (`core.replays.Replayed.hide_filled`)."""
 
     @classmethod
     def none(cls, spec: GameSpec, *, policy: bool, consistent: bool = False, filled: bool = False) -> "Steps":
@@ -87,7 +87,7 @@ class Steps(Rows):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentMemory(Rows):
-    """One row a segment: the policy's memory before the segment's first step."""
+    """One row per segment: the policy's memory before the segment's first step."""
 
     state: Mapping[str, Array]
     """Name to `dtype[s, ...]`."""
@@ -147,7 +147,7 @@ class Episodes:
     def from_columns(
         cls, columns: Mapping[str, Array], *, spec: GameSpec, players: tuple[str, ...], segment: int = 0
     ) -> "Episodes":
-        """Episodes of the arrays that `columns` named; other groups of names are passed over."""
+        """The episodes that `columns` made flat; other groups of names are ignored."""
         parts = nested(columns)
         return cls(
             spec=spec,

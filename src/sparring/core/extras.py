@@ -1,4 +1,4 @@
-"""Optional packages: what is missing is one line that says how to install it."""
+"""Optional packages: a missing one is reported in one line that says how to install it."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def missing_packages(extra: str) -> list[str]:
 def optional(what: str, *, extra: str = "", package: str = "") -> Iterator[None]:
     """Around imports of optional packages: a missing one raises `MissingPackage`, which says how to install it.
 
-    `what` needs them; they come with our extra `extra`, or else by `pip install PACKAGE`.
+    `what` needs them; they come with our extra `extra`, or with `pip install PACKAGE`.
     """
     try:
         yield

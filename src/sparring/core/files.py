@@ -1,7 +1,7 @@
 """Writes that must last: whole or not at all, whatever happens in between.
 
 Everything is written under a temporary name first and then renamed. A process that is killed leaves at most temporary
-files, which whoever locks the folder next removes with `sweep`.
+files, which the next process to lock the folder removes with `sweep`.
 """
 
 import ctypes
@@ -58,7 +58,7 @@ def append_file(path: Path, content: bytes) -> None:
 
 
 def whole_lines(path: Path) -> int:
-    """How many bytes of `path` are whole lines; a process that was killed may have left a part of another."""
+    """How many bytes of `path` are whole lines; a killed process may have left part of another."""
     with path.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
         while end > 0:
@@ -72,7 +72,7 @@ def whole_lines(path: Path) -> int:
 
 
 def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
-    """Makes folder `path` with `files` in one step: before it the old folder is there whole, after it the new one."""
+    """Makes folder `path` with `files` in one step: readers find the old folder whole, or the new one."""
     temporary = _beside(path, "new")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -104,14 +104,14 @@ def replace_folder(temporary: Path, path: Path) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Removes folder `path` in one step: nobody ever finds half of it."""
+    """Removes folder `path` in one step: readers never find half of it."""
     aside = _beside(path, "new")
     path.rename(aside)
     shutil.rmtree(aside)
 
 
 def sweep(folder: Path) -> None:
-    """Clears `folder` of what killed writers left there; only for whoever holds its lock."""
+    """Clears `folder` of what killed writers left there; call it only while holding its lock."""
     for path in list(folder.iterdir()) if folder.is_dir() else []:
         found = _LEFTOVER.fullmatch(path.name)
         if found is None:
@@ -154,8 +154,8 @@ def lock_folder(path: Path, *, busy: str) -> int:
 def safe_name(word: str) -> str:
     """A file name for a word from outside: only letters, digits and `._-`, no leading dot, at most 117 characters.
 
-    A word that is such a name stays as it is. What is changed ends in a hash of the whole word, so that different words
-    get different names.
+    A word that is such a name stays as it is. Any other becomes a name that ends in a hash of the whole word, so that
+    different words get different names.
     """
     name = _UNSAFE.sub("-", word[:_LONGEST_NAME]).lstrip(".-")
     if word and name == word:

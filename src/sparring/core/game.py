@@ -64,7 +64,7 @@ class Installable(Protocol):
     """A game that needs more than Python packages: a simulator, field meshes."""
 
     def install(self, settings: Any, say: Callable[[str], None]) -> None:
-        """Fetches what `settings` need into the cache folder and says what it does; at once if all is there."""
+        """Fetches what `settings` need into the cache folder, and says so; returns at once if all is there."""
         ...
 
 
@@ -93,7 +93,7 @@ class Watchable(Protocol):
 
 @runtime_checkable
 class Rated(Protocol):
-    """A game whose matches in training are not those that strength is judged by: shorter, from chosen positions."""
+    """A game that trains on other matches than strength is judged by: shorter ones, or from chosen positions."""
 
     rating: Mapping[str, Any]
     """Settings that `sparring evaluate` lays over a checkpoint's, unless the user says otherwise."""
@@ -114,7 +114,7 @@ class Online(Protocol):
     """A game that is also played over servers, which can be started on this machine."""
 
     def local_servers(self, count: int) -> AbstractContextManager[Sequence[str]]:
-        """So many servers, by their addresses, until the block ends."""
+        """Runs `count` servers until the block ends; yields their addresses."""
         ...
 
     def online(
@@ -126,23 +126,23 @@ class Online(Protocol):
 
 @runtime_checkable
 class Varied(Protocol):
-    """A game whose matches begin alike, unless its settings say otherwise: one that tournaments vary."""
+    """A game whose matches all begin in one position unless its settings say otherwise, as tournaments need."""
 
     def varied(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """`settings` as the user gave them, with what makes matches begin in different positions."""
+        """The user's `settings`, with what makes matches begin in different positions."""
         ...
 
 
 @dataclass(frozen=True)
 class MatchRecord:
-    """A match that has ended, for whoever may keep it."""
+    """A match that has ended and may be kept."""
 
     margin: float
     """By how much it was won: the smaller, the closer it was."""
     suffix: str
     """Of its file: `.html`, `.sgf`."""
     render: Callable[[Sequence[str]], bytes]
-    """The file, by the names of both sides; takes a while, so only what is kept is rendered."""
+    """Makes the file from the names of both sides; slow, so only what is kept is rendered."""
 
 
 @runtime_checkable
@@ -156,7 +156,7 @@ class Followed(Protocol):
 
 @runtime_checkable
 class Hosting(Protocol):
-    """A game at which players of other programs can be seated, named as `KIND:WHAT`."""
+    """A game in which players from other programs can be seated, named as `KIND:WHAT`."""
 
     guests: Mapping[str, "Callable[[Any, str, Guest], Player]"]
     """By kind: (settings, WHAT, circumstances) -> player; raises `InputError` if WHAT names none."""
@@ -164,27 +164,27 @@ class Hosting(Protocol):
 
 @dataclass(frozen=True)
 class Guest:
-    """The circumstances in which a player of another program plays."""
+    """How a player from another program is to play."""
 
     matches: int
     """At the same time."""
     seed: int
     patience: float
-    """Seconds that it has for an answer."""
+    """Seconds it has for an answer."""
 
 
 @runtime_checkable
 class Named(Protocol):
-    """A game that numbers named things in its observations, and whose next version may number them otherwise.
+    """A game that numbers named things in its observations, and may number them differently in its next version.
 
     Its specs have a `vocabulary`; weights and episodes made with another one are matched by name.
     """
 
     version: str
-    """The setting that says which version is played. Weights and episodes keep theirs, but it binds nobody."""
+    """The setting that says which version is played. Weights and episodes record theirs, but also work in others."""
 
     def vocabulary(self) -> Vocabulary | None:
-        """The vocabulary of the version that is played unless the user says otherwise; None if it is not set up."""
+        """The vocabulary of the default version; None if it is not set up."""
         ...
 
     def first_vocabulary(self) -> Vocabulary:
@@ -213,7 +213,7 @@ def player_names(game: Game) -> list[str]:
 
 
 def guest_kinds(game: Game) -> list[str]:
-    """The kinds of players of other programs that can be seated at `game`."""
+    """The kinds of players from other programs that can be seated in `game`."""
     return list(game.guests) if isinstance(game, Hosting) else []
 
 

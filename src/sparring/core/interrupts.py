@@ -1,6 +1,6 @@
 """Ctrl-C, SIGTERM and SIGHUP as a polite request: finish the update, save, leave. A second one leaves at once.
 
-The handler only takes a note: nothing is saved inside it.
+The handler only makes a note: nothing is saved inside it.
 """
 
 import os
@@ -16,8 +16,8 @@ class Interrupts:
     """While entered, notes the first signal and lets the second through as `KeyboardInterrupt`.
 
     A terminal that closes may send SIGHUP more than once, so it never counts as the second. Under nohup it is ignored.
-    `on_first` is called at the first one, to say that it was heard. Signals in `also` ask too, and never count as the
-    second. With `patient` only Ctrl-C does: a scheduler and a launcher may each send SIGTERM.
+    `on_first` is called at the first signal, to say that it was heard. Signals in `also` are requests too, and never
+    count as the second. With `patient` only Ctrl-C does: a scheduler and a launcher may each send SIGTERM.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Interrupts:
 
 
 class Noted:
-    """While entered, a signal that would end the process is only noted: for when no `Interrupts` listen to it."""
+    """While entered, a signal that would end the process is only noted: for times when no `Interrupts` is entered."""
 
     def __init__(self, number: int) -> None:
         self.asked = False
@@ -71,13 +71,13 @@ class Noted:
 
 
 def leave_signals_to_parent() -> None:
-    """A worker's first act: a terminal signals the whole group, a scheduler the whole tree, and the parent answers."""
+    """Called first in a worker: a terminal signals the whole group, a scheduler the whole tree; the parent answers."""
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(ignored, signal.SIG_IGN)
 
 
 def stay_with_parent() -> None:
-    """The same, and to end when the parent does, however it does."""
+    """As `leave_signals_to_parent`; the process also ends when the parent does, for whatever reason."""
     leave_signals_to_parent()
     parent = parent_process()
     assert parent is not None

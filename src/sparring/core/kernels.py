@@ -1,8 +1,9 @@
 """Where numba keeps compiled kernels: the one place where Sparring lets anything be read with pickle.
 
 Numba's cache files are pickles, by default beside the sources. Here they lie in a folder that only the user may enter,
-named after the versions and sources they were compiled from, and each ends with its SHA-256, without which it is not
-unpickled but compiled again. All this is arranged when numba is first imported: commands without kernels pay nothing.
+named after the versions and sources they were compiled from, and each ends with its SHA-256; a file without it is
+never unpickled, and its kernel compiled again. This is set up when numba is first imported, so other commands pay
+nothing.
 """
 
 import atexit
@@ -28,7 +29,7 @@ from sparring.core.cache import cache_folder
 from sparring.core.errors import InputError
 
 TEMPORARY = "sparring-kernels-"
-"""How the name of a folder begins that holds kernels for one process only."""
+"""Prefix of a folder that holds kernels for one process only."""
 _VARIABLE = "NUMBA_CACHE_DIR"
 _CACHING = "numba.core.caching"
 _SEAL_BYTES = hashlib.sha256().digest_size
@@ -36,7 +37,7 @@ _UNUSED_SECONDS = 30 * 24 * 3600.0
 
 
 def keep_kernels_safe() -> None:
-    """Makes numba's cache ours; `sparring` calls it just before numba is imported, or at once if it is already."""
+    """Sets up numba's cache; `sparring` calls it just before numba is imported, or at once if it already is."""
     numba: Any = sys.modules.get("numba")
     if numba is None:
         if not os.environ.get(_VARIABLE):
@@ -70,7 +71,7 @@ class _OnImport(MetaPathFinder):
 
 
 def _kernel_folder() -> Path:
-    """The user's own folder for kernels of these sources; a temporary one where none can be kept."""
+    """The user's own folder for kernels of these sources, or a temporary one if it cannot be made."""
     root = cache_folder() / "numba"
     folder = root / _key()
     try:
@@ -87,7 +88,7 @@ def _kernel_folder() -> Path:
 
 
 def _key() -> str:
-    """Names the versions, and the sources of every module that uses numba: a kernel may call one of another module."""
+    """Versions, and a hash of every module that uses numba: a kernel may call one of another module."""
     digest = hashlib.sha256()
     sources = Path(__file__).parents[1]
     for path in sorted(sources.rglob("*.py")):
@@ -109,7 +110,7 @@ def _check_private(folder: Path) -> None:
 
 
 def _drop_unused(root: Path) -> None:
-    """Removes kernels of sources that nobody has run for a month."""
+    """Removes kernels that have not been used for a month."""
     for folder in root.iterdir():
         with suppress(OSError):
             if time() - folder.stat().st_mtime > _UNUSED_SECONDS:
@@ -117,7 +118,7 @@ def _drop_unused(root: Path) -> None:
 
 
 def _seal_files(caching: Any) -> None:
-    """Has numba's cache files end with their SHA-256, and passes over those that do not."""
+    """Makes numba's cache files end with their SHA-256, and ignores those that do not."""
 
     class Sealed(caching.IndexDataCacheFile):  # type: ignore[misc]
         @contextmanager
@@ -128,7 +129,7 @@ def _seal_files(caching: Any) -> None:
                 file.write(content.getvalue() + hashlib.sha256(content.getvalue()).digest())
 
         def save(self, key: Any, data: Any) -> None:
-            """Keeps a kernel; one that cannot be kept, on a full disk, is compiled again the next time."""
+            """Keeps a kernel if it can; on a full disk it is compiled again the next time."""
             with suppress(OSError):
                 super().save(key, data)
 

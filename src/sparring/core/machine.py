@@ -1,4 +1,4 @@
-"""What of this machine is ours: cores, a container's limits, free memory; and what processes use of it."""
+"""What this process may use of its machine: cores, a container's limits, free memory; and what processes do use."""
 
 import os
 import platform
@@ -16,7 +16,7 @@ def cores() -> int:
 
 
 def quota() -> float | None:
-    """The cores' worth of time that a container's limit leaves to this process; None without a limit."""
+    """A container's CPU limit, in cores; None without one."""
     for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):  # cgroups, version 2 and 1
         try:
             words = " ".join((_CGROUP / name).read_text() for name in files).split()
@@ -29,19 +29,19 @@ def quota() -> float | None:
 
 
 def free_memory() -> int | None:
-    """Bytes that this process can still have, on the machine and within a container's limit, where the system says."""
+    """Bytes that this process can still get on this machine and within a container's limit; None if unknown."""
     known = [free for free in (_free_on_machine(), _free_in_container()) if free is not None]
     return min(known, default=None)
 
 
 def cpu_seconds(process: int) -> float | None:
-    """CPU time that a process has spent so far, its threads' included; None where the system does not say."""
+    """CPU time of a process so far, with all its threads; None if unknown."""
     fields = _status(process)
     return None if fields is None else (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _status(process: int) -> list[str] | None:
-    """What /proc/N/stat says behind the name, which may hold anything."""
+    """The fields of /proc/N/stat after the process's name, which may hold anything."""
     try:
         return (_PROCESSES / str(process) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -59,7 +59,7 @@ def _free_on_machine() -> int | None:
 
 
 def _free_in_container() -> int | None:
-    """What the limit leaves; file pages that nobody uses count as used there, but make room when it is needed."""
+    """What the limit leaves; inactive file pages count as used there, but are freed when memory is needed."""
     for most, used, kept in (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
@@ -74,7 +74,7 @@ def _free_in_container() -> int | None:
 
 
 def machine_name() -> str:
-    """How many cores it has and what its processor is called."""
+    """How many cores the machine has, and its processor's name."""
     try:
         lines = _PROCESSOR.read_text().splitlines()
     except OSError:

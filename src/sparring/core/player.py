@@ -42,7 +42,7 @@ class Closing(Protocol):
 
 @dataclass(frozen=True)
 class Forfeit:
-    """Why a player has lost a match that is still in play, and when that was on the clock `time.monotonic`."""
+    """Why a player has lost a match that is still in play, and when, by `time.monotonic`."""
 
     reason: str
     time: float
@@ -50,24 +50,24 @@ class Forfeit:
 
 @runtime_checkable
 class Forfeiting(Protocol):
-    """A player that may fail to answer, as programs of others do, and loses the match by it.
+    """A player that may fail to answer, as other people's programs do, and then forfeits the match.
 
-    It goes on answering with any legal action, so that the arena can end the match; what then counts is the forfeit.
+    It goes on answering with legal actions so that the arena can end the match, but the forfeit is what counts.
     """
 
     def forfeited(self, match: int) -> Forfeit | None:
-        """How the player lost the match that slot `match` played last, before the next one has asked it anything."""
+        """The forfeit, if any, of the last match in slot `match`; called before the next one there asks for actions."""
         ...
 
 
 class SeededPlayer:
-    """The base of players that draw random numbers and remember nothing else, so that a resumed run draws the same."""
+    """Base of players whose only state is a random generator; it is saved, so that a resumed run draws the same."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
 
     def snapshot(self) -> dict[str, Array]:
-        """The state of the random numbers."""
+        """The generator's state."""
         return {"rng": np.frombuffer(json.dumps(self._rng.bit_generator.state).encode(), np.uint8)}
 
     def restore(self, snapshot: Mapping[str, Array]) -> None:

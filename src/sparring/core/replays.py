@@ -1,4 +1,4 @@
-"""Matches that were played elsewhere, by people or programs, as text that a game can read into episodes."""
+"""Matches played elsewhere, by people or programs, as text that a game can turn into episodes."""
 
 import re
 from collections import Counter
@@ -16,11 +16,11 @@ from sparring.core.episodes import Episodes
 from sparring.core.rows import Array
 
 _OWN_ID = re.compile(r"(smogtours-)?gen\d\w*-\d+(-\w+)?")
-"""Names that no two matches have: those that the site which keeps them has given."""
+"""Ids that are unique, because the site that keeps the matches gave them."""
 
 
 FAILED = "reader failed"
-"""The reason of matches that the reader of a game could not read by a fault of its own: a later version may."""
+"""The reason for matches that a bug in the game's reader rejected: a later version may read them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Replay:
 
     @property
     def serial(self) -> int:
-        """A number that is the same wherever the match is found: of its id if that is unique, else of its text."""
+        """The same number wherever the match is found: a hash of its id if that is unique, else of its text."""
         return _number(self.id if _OWN_ID.fullmatch(self.id) else self.log)
 
 
@@ -48,14 +48,14 @@ class Filters:
     formats: tuple[str, ...] = ()
     """Ids of formats; empty for all."""
     min_rating: float = 0.0
-    """Of the lower-rated player; matches without ratings are left out if it is set."""
+    """Of the lower-rated player; if set, matches without ratings are left out."""
     since: int = 0
-    """Seconds since 1970; matches without a date are left out if it is set."""
+    """Seconds since 1970; if set, matches without a date are left out."""
     min_turns: int = 0
     forfeits: bool = True
     """Keep matches that a player gave up."""
     custom_rules: bool = False
-    """Keep matches that were played by other rules than those of their format."""
+    """Keep matches whose rules differ from those of their format."""
 
 
 class Rejected(Exception):
@@ -68,7 +68,7 @@ class Rejected(Exception):
 
     @property
     def serial(self) -> int:
-        """A number for what has none of its own: the same whenever it is rejected for the same reason."""
+        """A number for what has no id: the same whenever it is rejected for the same reason."""
         return _number(str(self))
 
     def __reduce__(self) -> tuple[type["Rejected"], tuple[str, str]]:
@@ -92,7 +92,17 @@ class Reading:
 
 
 @dataclass
-class ImportReport:
+class _Report:
+    share: float = 0.0
+    """How much has been done, from 0 to 1; 0 as long as that is unknown."""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready form."""
+        return {name: value for name, value in vars(self).items() if name != "share"}
+
+
+@dataclass
+class ImportReport(_Report):
     """What became of all matches that were found."""
 
     found: int = 0
@@ -107,40 +117,28 @@ class ImportReport:
     """By reason, this run and those before."""
     odd: Counter[str] = field(default_factory=Counter)
     by_format: Counter[str] = field(default_factory=Counter)
-    share: float = 0.0
-    """How much of the input has been found, from 0 to 1."""
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-ready form."""
-        return {name: value for name, value in vars(self).items() if name != "share"}
 
 
 @dataclass
-class DownloadReport:
+class DownloadReport(_Report):
     """What became of all matches that a source was asked for."""
 
     found: int = 0
     new: int = 0
     already: int = 0
-    """Found, and there before."""
+    """Found, but in the folder before."""
     there: int = 0
-    """In the folder by now."""
+    """In the folder now."""
     rejected: Counter[str] = field(default_factory=Counter)
     """By reason."""
     examples: dict[str, str] = field(default_factory=dict)
     """By reason: the first that was rejected, and where."""
     by_format: Counter[str] = field(default_factory=Counter)
-    share: float = 0.0
-    """How much has been done, from 0 to 1; 0 as long as nobody knows."""
 
     def reject(self, rejected: Rejected) -> None:
         """Counts a match that is not taken."""
         self.rejected[str(rejected.reason)] += 1
         self.examples.setdefault(str(rejected.reason), rejected.detail)
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-ready form."""
-        return {name: value for name, value in vars(self).items() if name != "share"}
 
 
 class Replays(Protocol):
@@ -154,7 +152,7 @@ class Replays(Protocol):
 
 @runtime_checkable
 class Replayed(Protocol):
-    """A game that reads matches which were played elsewhere."""
+    """A game that reads matches played elsewhere."""
 
     def find_replays(self, inputs: Sequence[Path]) -> Replays:
         """The matches in files and folders, one after the other."""
@@ -165,13 +163,13 @@ class Replayed(Protocol):
         ...
 
     def hide_filled(self, observation: Mapping[str, Array], filled: NDArray[np.uint64]) -> Mapping[str, Array]:
-        """Rows without what reading them filled in by guess; `filled: uint64[r]` is `Steps.filled`."""
+        """Rows without what was guessed when they were read; `filled: uint64[r]` is `Steps.filled`."""
         ...
 
 
 @runtime_checkable
 class Recordable(Protocol):
-    """A game whose matches can be kept whole: as text, with the truth beside it."""
+    """A game whose matches can be recorded as text, with the hidden truth beside it."""
 
     def record(self, arena: Arena, keep: Callable[[dict[str, Any]], None]) -> None:
         """Hands every match of a fresh `arena` to `keep` when it has ended, JSON-ready."""

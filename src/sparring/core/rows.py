@@ -51,7 +51,7 @@ class Rows:
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Array]) -> Self:
-        """Rows of the arrays that `columns` named; names that are no field of these rows are passed over."""
+        """The rows that `columns` made flat; names that are not a field of theirs are ignored."""
         values: dict[str, Any] = {}
         for name, array in columns.items():
             field, grouped, key = name.partition(_SEPARATOR)
@@ -113,7 +113,7 @@ class Rows:
 
 
 def _concatenate(arrays: Sequence[Any], parts: Sequence[Rows], out: Array) -> None:
-    """`arrays` one behind the other in `out`, with zeros for the rows of parts that do not have it."""
+    """Lays `arrays` end to end in `out`, with zeros for the rows of parts that have none."""
     if type(None) not in map(type, arrays):
         np.concatenate(arrays, out=out, casting="unsafe")
         return

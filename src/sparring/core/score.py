@@ -1,4 +1,4 @@
-"""Scores: how one player did against another, and how sure we can be of it."""
+"""Scores: how one player did against another, and how certain that is."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -15,9 +15,9 @@ class Score:
     failed: int = 0
     """Matches that broke off; they count for nothing."""
     forfeits: tuple[str, ...] = ()
-    """Why matches were forfeited, one text a match; whoever forfeited has lost."""
+    """Why matches were forfeited, one text per match; a forfeit counts as a loss."""
     decisions_per_match: float = 0.0
-    """Of all seats together."""
+    """All seats together."""
     points_per_minute: tuple[float, float] | None = None
     """Scored by the player and by the opponent (goals), in games that count them; failed matches left out."""
 

@@ -26,7 +26,7 @@ def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
     _check(dict(data), kind, path="", where=where)
     try:
         return msgspec.convert(dict(data), kind, strict=False)
-    except msgspec.ValidationError as error:  # what a struct's own __post_init__ refuses
+    except msgspec.ValidationError as error:  # from a struct's own __post_init__
         raise InputError(f"{where}: {error}") from None
 
 

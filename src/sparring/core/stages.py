@@ -35,30 +35,30 @@ class Stages:
 
 @runtime_checkable
 class Staged(Protocol):
-    """An arena that says where the time of its `wait` and `act` goes, for `sparring diagnose`.
+    """An arena that times the stages of its `wait` and `act`, for `sparring diagnose`.
 
     Stages are named KIND or KIND/PART, where the kind is `env` (the engine), `encode` (observations), `mask` (legal
-    actions) or `reward`. Of an arena that does not say, all is `env`.
+    actions) or `reward`. The time of other arenas is all `env`.
     """
 
     @property
     def stages(self) -> Stages:
-        """Seconds so far, of the thread that calls."""
+        """Seconds so far in the calling thread."""
         ...
 
 
 @dataclass(frozen=True)
 class Helpers:
-    """Processes or threads that step matches beside whoever waits for them."""
+    """Processes or threads that step matches while the caller waits for them."""
 
     count: int
-    """How many; 0 if the caller does it all."""
+    """How many; 0 if the caller does everything."""
     seconds: Mapping[str, float]
-    """How long they have been busy so far, all of them together, by stage; nothing where the system does not say."""
+    """By stage: how long they have been busy so far, all together; empty if unknown."""
     waits: str
     """The stage in which the caller waits for them."""
     setting: str
-    """The setting that makes them more."""
+    """The setting for their number."""
 
 
 @runtime_checkable

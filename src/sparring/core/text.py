@@ -1,13 +1,13 @@
-"""Words from outside (servers, files, other people) as a terminal may show them."""
+"""Text from outside (servers, files, other people) made safe for a terminal."""
 
 
 def printable(text: str, most: int = 10_000) -> str:
-    """`text` on one line, at most `most` characters, without those that could move the cursor or hide what is there."""
+    """`text` on one line of at most `most` characters, without control characters that move the cursor or hide text."""
     return _visible(" ".join(text[: 4 * most].split()), most)
 
 
 def printable_lines(text: str, most: int = 10_000) -> str:
-    """As `printable`, but lines stay lines and keep their indentation; each is cut at `most` characters."""
+    """As `printable`, but line by line, with indentation; each line is cut at `most` characters."""
     return "\n".join(_visible(line.expandtabs(4), most) for line in text.split("\n"))
 
 

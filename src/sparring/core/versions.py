@@ -1,6 +1,6 @@
-"""Weights and episodes of other versions of a game: what is still true of them in the version that is played here.
+"""Weights and episodes from other versions of a game, and how to use them in the version installed here.
 
-Only games that number named things (`Named`) have versions; of all others, everything stays as it was stored.
+Only games that number named things (`Named`) have versions; for all others, everything stays as it was stored.
 """
 
 from contextlib import suppress
@@ -16,19 +16,19 @@ from sparring.core.vocabulary import Vocabulary
 
 
 def stored_spec(data: Any) -> GameSpec:
-    """The spec kept with weights or episodes, with its vocabulary; raises `InputError` if `data` is no spec."""
+    """The spec kept with weights or episodes, with its vocabulary; raises `InputError` if `data` is not a spec."""
     spec = GameSpec.from_json(data)
     return spec if spec.vocabulary is not None else replace(spec, vocabulary=first_vocabulary(spec.game))
 
 
 def first_vocabulary(game: str) -> Vocabulary | None:
-    """The vocabulary of what was stored without one; None for a game that has none, or is not installed."""
+    """The vocabulary of weights and episodes stored without one; None if the game has none, or is not installed."""
     named = _named(game)
     return None if named is None else named.first_vocabulary()
 
 
 def present_vocabulary(game: str) -> Vocabulary | None:
-    """The vocabulary of the version that is played here; None for a game that has none, or is not set up."""
+    """The vocabulary of the version installed here; None if the game has none, or is not set up."""
     named = _named(game)
     return None if named is None else named.vocabulary()
 
@@ -40,7 +40,7 @@ def lasting_settings(spec: GameSpec) -> dict[str, Any]:
 
 
 def present_spec(spec: GameSpec) -> GameSpec:
-    """A stored spec as the version that is played here has it; raises `InputError` if the game is not set up."""
+    """A stored spec in the version installed here; raises `InputError` if the game is not set up."""
     if _named(spec.game) is None:
         return spec
     game = load_game(spec.game)

@@ -1,7 +1,7 @@
 """Vocabularies: the names that numbers in an observation stand for.
 
-A game may number named things (Pokémon: species, moves, items), and its next version may number them otherwise. Its
-vocabulary is kept with weights and episodes, so that both can be used there: numbers are matched by name.
+A game may number named things (Pokémon: species, moves, items), and its next version may number them differently. The
+vocabulary is kept with weights and episodes, so that the next version can use both: numbers are matched by name.
 """
 
 import hashlib
@@ -74,11 +74,11 @@ class Vocabulary:
         return renumbered, lost
 
     def named_as(self, now: "Vocabulary") -> "Vocabulary":
-        """That of the same columns once they hold the numbers of `now`."""
+        """The vocabulary of the same columns after `renumber` to `now`."""
         return replace(self, names=now.names)
 
     def difference(self, now: "Vocabulary") -> str:
-        """What became of the lists that `now` has otherwise, as in `moves: 954 kept, 2 new (ironwaltz, mudraid)`."""
+        """How the lists of `now` differ, as in `moves: 954 kept, 2 new (ironwaltz, mudraid)`."""
         told = []
         for kind in {**self.names, **now.names}:
             before, after = self.names.get(kind, ()), now.names.get(kind, ())
@@ -91,7 +91,7 @@ class Vocabulary:
         return "; ".join(told)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-ready form: each list as one string, its names between blanks."""
+        """A JSON-ready form: each list is one string of names separated by blanks."""
         return {
             "names": {kind: " ".join(names) for kind, names in self.names.items()},
             "columns": {field: list(kinds) for field, kinds in self.columns.items()},

@@ -1,4 +1,4 @@
-"""Words for episodes: what a game may say of its arrays to people who look at data."""
+"""Words for episodes: how a game describes its arrays to people who look at data."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,11 @@ class Words(Protocol):
         ...
 
     def actions(self, row: Mapping[str, Array], legal: NDArray[np.bool_], among: NDArray[np.bool_]) -> list[str]:
-        """The actions `among: bool[actions]` of the `legal` ones of a step.
-
-        Each by its name, unless they are so many that it takes fewer words to say what they are made of.
-        """
+        """The actions `among: bool[actions]` of a step's `legal` ones: by name, or, if they are many, in summary."""
         ...
 
     def kinds(self, episodes: Episodes) -> Counter[str]:
-        """How often each kind of action was chosen, where it is known what was."""
+        """How often each kind of action was chosen, where the action is known."""
         ...
 
     @property
@@ -36,14 +33,14 @@ class Words(Protocol):
         ...
 
     def choice_kinds(self, observation: Mapping[str, Array], chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """`intp[r]` the kind of the choice that r rows with these observations show, an index into `choices`.
+        """`intp[r]` the kind of choice made in each of r rows, an index into `choices`.
 
-        `chosen: bool[r, actions]` is what may have been chosen; -1 where that leaves the kind open.
+        `chosen: bool[r, actions]` is what may have been chosen; the kind is -1 where that leaves it open.
         """
         ...
 
     def named(self, episodes: Episodes) -> Mapping[str, Counter[str]]:
-        """Named things that episodes are about, by what they are (`species`): in how many episodes each is."""
+        """By category (`species`): in how many episodes each named thing occurs."""
         ...
 
 

@@ -1,6 +1,6 @@
-"""One forward pass for everyone who waits.
+"""One forward pass for all seats that wait.
 
-`engine` answers batches on a `device`; `backend` picks what runs the forward pass; `player` sits a policy in a seat.
+`engine` answers batches on a `device`; `backend` picks what runs the forward pass; `player` seats a policy.
 """
 
 from sparring.inference.device import Device

@@ -1,8 +1,8 @@
-"""AMX that a machine claims to have and cannot run.
+"""Machines that claim to have AMX but cannot run it.
 
-Some virtual machines pass on the CPU's AMX flags but not all that goes with them. Torch and OpenVINO believe the
-flags, and the first product of bfloat16 matrices ends the process with an illegal instruction. So where the flags are
-set, a child process tries one such product; if it dies, both libraries are told to do without AMX.
+Some virtual machines pass on the CPU's AMX flags without full support. Torch and OpenVINO believe the flags, and the
+first product of bfloat16 matrices ends the process with an illegal instruction. So where the flags are set, a child
+process tries one such product; if it dies, both libraries are told to do without AMX.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ _TRY = "import torch; torch.nn.Linear(256, 256).bfloat16()(torch.ones(256, 256).
 
 
 def avoid_broken_amx(cpu: Path = Path("/proc/cpuinfo")) -> None:
-    """Limits the instructions of this process and its children, if need be; to be called before the first forward.
+    """Call before the first forward pass: keeps this process and its children off AMX if it is broken.
 
-    The answer is kept in the cache folder, since trying takes some seconds.
+    The answer is kept in the cache folder, since trying takes a few seconds.
     """
     if _LIMIT in os.environ or not cpu.is_file():
         return
@@ -39,7 +39,7 @@ def _works(flags: str) -> bool:
     machine = f"{flags} {platform.release()} {version('torch')}"
     answer = cache_folder() / "amx" / hashlib.sha256(machine.encode()).hexdigest()[:16]
     with suppress(OSError, ValueError):
-        if (known := answer.read_text()) in ("works", "broken"):  # else it is damaged, and tried again
+        if (known := answer.read_text()) in ("works", "broken"):  # otherwise it is damaged: try again
             return known == "works"
     tried = subprocess.run([sys.executable, "-c", _TRY], capture_output=True, check=False, timeout=300)
     works = tried.returncode == 0

@@ -49,7 +49,7 @@ def pick_step(
         return step
     try:
         other = OpenVinoStep(module, spec)
-    except Exception as error:  # whatever its converter raises at operations it does not know
+    except Exception as error:  # whatever its converter raises for operations it does not know
         problem = str(error).strip().splitlines()[-1:] or [type(error).__name__]
         if name == "openvino":
             raise InputError(f"backend = openvino: it cannot run this network: {problem[0]}") from error

@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 class Compiled(Generic[P, R]):
-    """`function` through `torch.compile`, or as it is once that has failed; `what` names it in the message."""
+    """`function` through `torch.compile`, or plain once that has failed; `what` names it in the message."""
 
     def __init__(
         self, function: Callable[P, R], *, what: str, say: Callable[[str], None], dynamic: bool | None = None
@@ -26,7 +26,7 @@ class Compiled(Generic[P, R]):
         return self._compiled is not None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """What `function` returns."""
+        """Calls `function`."""
         if self._compiled is not None:
             try:
                 return self._compiled(*args, **kwargs)

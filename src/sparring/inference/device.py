@@ -22,7 +22,7 @@ avoid_broken_amx()
 
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
 DtypeName = Literal["float32", "bfloat16", "float16", "int8"]
-"""`int8` rounds the linear layers of policies that only answer: actors on a CPU."""
+"""`int8` quantises the linear layers of actors on a CPU."""
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -51,7 +51,7 @@ class Device:
         return cls(kind, dtype)
 
     def acting_in(self, dtype: DtypeName | None) -> "Device":
-        """This device for actors that run in `dtype`, or in the same as learners where that is None."""
+        """This device for actors that run in `dtype`; None means the learner's."""
         return self if dtype is None else Device.pick(cast(DeviceName, self.kind), dtype)
 
     @property
@@ -93,19 +93,19 @@ class Device:
             "gpu/memory": torch.cuda.memory_allocated() / 2**20,
             "gpu/peak_memory": torch.cuda.max_memory_allocated() / 2**20,
         }
-        with suppress(ModuleNotFoundError):  # torch asks the driver through a package of its own, if it is there
+        with suppress(ModuleNotFoundError):  # torch needs an optional package to ask the driver
             figures["gpu/utilisation"] = torch.cuda.utilization() / 100
         return figures
 
     def synchronise(self) -> None:
-        """Waits until the device has done what it was told."""
+        """Waits until the device has finished its queued work."""
         if self.kind == "cuda":
             torch.cuda.synchronize()
         elif self.kind == "mps":
             torch.mps.synchronize()
 
     def give_back(self) -> None:
-        """Returns memory that was freed but is still held to the system, so that its gaps do not add up."""
+        """Returns freed memory to the system, so that fragmentation does not add up."""
         if self.kind == "cuda":
             torch.cuda.empty_cache()
         elif sys.platform == "linux":
@@ -114,13 +114,13 @@ class Device:
                 trim(0)
 
     def free_memory(self) -> int | None:
-        """Bytes that can still be had; None where nobody says."""
+        """Bytes that can still be allocated; None if unknown."""
         if self.kind == "cuda":
             return int(torch.cuda.mem_get_info()[0])
         return free_memory() if self.kind == "cpu" else None
 
     def scaler(self) -> "torch.amp.GradScaler":
-        """The gradient scaler that float16 training needs; passes through for other dtypes."""
+        """The gradient scaler that float16 training needs; does nothing for other dtypes."""
         return torch.amp.GradScaler(self.kind, enabled=self.dtype == "float16")
 
 

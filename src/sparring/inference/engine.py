@@ -1,8 +1,8 @@
 """The inference engine: holds policies on a device, keeps every seat's memory, answers decisions in one forward.
 
 Memory lives in slabs indexed by slot (match * seats + seat), so that no client ever carries hidden state.
-Weights are swapped between two forwards, never during one. Numbers that are not finite never get into a slab, and
-never out as an answer.
+Weights are swapped between two forwards, never during one. Numbers that are not finite never enter a slab or leave as
+an answer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,12 +39,12 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked(Rows):
-    """k rows as the engine takes them: with the memory slot and the random draw of each."""
+    """k rows for the engine, each with its memory slot and its random draw."""
 
     slot: NDArray[np.integer]
     """`int[k]` where the row's memory lies, each slot at most once."""
     first: NDArray[np.bool_]
-    """`bool[k]` whether that memory starts anew."""
+    """`bool[k]` whether that memory is reset first."""
     uniform: NDArray[np.float32]
     """`float32[k]` in [0, 1): the draw that picks the action."""
     legal: NDArray[np.bool_]
@@ -123,7 +123,8 @@ class InferenceEngine:
     def add(self, name: str, policy: nn.Module, *, version: int = 0, beside: str | None = None) -> None:
         """Takes over `policy` under `name`; the module belongs to the engine from now on.
 
-        `beside` is a policy that never plays a slot at the same time: if both remember alike, they share their slabs.
+        `beside` is a policy that never plays a slot at the same time: if their memories have the same shapes, the two
+        share their slabs.
         """
         _check_weights(name, policy.state_dict())
         module = policy.to(self.device.torch_device).eval()
@@ -170,7 +171,7 @@ class InferenceEngine:
             self._unstack(name)
 
     def weights(self, name: str) -> dict[str, Tensor]:
-        """Copies of the weights that answer now."""
+        """Copies of the present weights."""
         return {key: tensor.detach().clone() for key, tensor in self._held[name].module.state_dict().items()}
 
     def answer(
@@ -187,15 +188,12 @@ class InferenceEngine:
         Actions less likely than `policy_threshold` are left out of the distribution. Only at temperature 1 is
         `log_prob` the policy's own. Raises `RunError` if the network answers with numbers that are not finite.
         """
-        asked = Asked(
-            slot=decisions.slots(self.spec),
-            first=decisions.first,
-            uniform=self._rng.random(len(decisions), np.float32),
-            legal=decisions.legal,
-            observation=decisions.observation,
-        )
         return self.answer_asked(
-            asked, policy, temperature=temperature, policy_threshold=policy_threshold, keep_policy=keep_policy
+            self._asked(decisions),
+            policy,
+            temperature=temperature,
+            policy_threshold=policy_threshold,
+            keep_policy=keep_policy,
         )
 
     def answer_each(self, decisions: Decisions, policies: Sequence[str], which: NDArray[np.integer]) -> Answers:
@@ -204,13 +202,7 @@ class InferenceEngine:
         Policies whose networks are alike run in one forward pass where that is faster (`stack.pays`); the others run
         one after another. Each row's draw is the same either way.
         """
-        asked = Asked(
-            slot=decisions.slots(self.spec),
-            first=decisions.first,
-            uniform=self._rng.random(len(decisions), np.float32),
-            legal=decisions.legal,
-            observation=decisions.observation,
-        )
+        asked = self._asked(decisions)
         rows_of = np.bincount(which, minlength=len(policies))
         stack = self._stack(tuple(policies)) if pays(rows_of) else None
         if stack is not None:
@@ -234,9 +226,9 @@ class InferenceEngine:
         policy_threshold: float = 0.0,
         keep_policy: bool = False,
     ) -> Answers:
-        """`answer` where the caller says which memory slot each row has and brings its random draws.
+        """`answer` with memory slots and random draws chosen by the caller.
 
-        A policy server's clients number their matches alike, so the server maps them to slots of its own; and a
+        Clients of a policy server may use the same match numbers, so the server maps them to slots of its own; and a
         client that brings its own draws gets the same actions however rows are batched. `temperature` may differ by
         row, `float32[k]`. If this raises an error, no memory has changed.
         """
@@ -247,6 +239,15 @@ class InferenceEngine:
             temperature=temperature,
             policy_threshold=policy_threshold,
             keep_policy=keep_policy,
+        )
+
+    def _asked(self, decisions: Decisions) -> Asked:
+        return Asked(
+            slot=decisions.slots(self.spec),
+            first=decisions.first,
+            uniform=self._rng.random(len(decisions), np.float32),
+            legal=decisions.legal,
+            observation=decisions.observation,
         )
 
     def _answer(
@@ -319,7 +320,7 @@ class InferenceEngine:
         return {name: to_numpy(_reset(slab[slots], fresh)) for name, slab in self._held[policy].memory.items()}
 
     def snapshot(self) -> dict[str, Array]:
-        """Memory slabs of every policy (weights are saved by whoever owns them)."""
+        """Memory slabs of every policy (weights are saved by their owners)."""
         return flatten(
             {
                 policy: {name: to_numpy(slab).copy() for name, slab in held.memory.items()}
@@ -339,7 +340,7 @@ class InferenceEngine:
         return self._rng
 
     def _owners(self) -> dict[str, _Held]:
-        """The first policy of each set of slabs."""
+        """The first policy with each set of slabs."""
         first: dict[int, str] = {}
         for name, held in self._held.items():
             first.setdefault(id(held.memory), name)
@@ -374,7 +375,7 @@ class InferenceEngine:
     def _forward(
         self, held: _Held, observation: Mapping[str, Array], legal: NDArray[np.bool_], memory: Memory
     ) -> Output:
-        """The step's output, with rows of padding at the end where its step wants few shapes."""
+        """The step's output, with padding rows at the end if the step wants few shapes."""
         if held.step.few_shapes:
             missing = padded_rows(len(legal)) - len(legal)
             observation = {key: _pad(array, missing) for key, array in observation.items()}
@@ -405,7 +406,7 @@ def _pad(array: Array, rows: int) -> Array:
 
 
 def _check_rows(policy: str, good: NDArray[np.bool_], observation: Mapping[str, Array]) -> None:
-    """Raises `RunError` unless every row is good; names the observation that is to blame, if one is."""
+    """Raises `RunError` unless every row is good; names the observation field that caused it, if one did."""
     if good.all():
         return
     bad = np.flatnonzero(~good)

@@ -37,7 +37,7 @@ class OpenVinoStep:
         examples = [torch.from_numpy(field.zeros(_ROWS)) for field in spec.observation.values()]
         examples.append(torch.ones(_ROWS, spec.actions, dtype=torch.bool))
         with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the tracer: shapes are made dynamic below, and tests compare answers
+            warnings.simplefilter("ignore")  # the tracer's: shapes are made dynamic below, and tests compare answers
             self._model = openvino.convert_model(_Flat(module, self._fields), example_input=tuple(examples))
         self._model.reshape({index: [-1, *example.shape[1:]] for index, example in enumerate(examples)})
         able = self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")

@@ -1,4 +1,4 @@
-"""The network player: a policy of an inference engine in a seat."""
+"""The network player: seats a policy of an inference engine."""
 
 from sparring.core import Answers, Array, Decisions
 from sparring.inference.engine import InferenceEngine

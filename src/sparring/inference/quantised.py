@@ -1,8 +1,8 @@
 """A policy's step with its linear layers in int8: less memory traffic for actors on a CPU, slightly other answers.
 
-Weights are rounded once when they change, activations row by row as they come (dynamic quantisation). Everything else
-(embeddings, attention, normalisation) stays in float32. What is played is recorded with the probabilities it was
-played with, so that learners correct for the difference.
+Weights are rounded once when they change, activations row by row (dynamic quantisation). Everything else (embeddings,
+attention, normalisation) stays in float32. Actions are recorded with the probabilities they were drawn with, so that
+learners correct for the difference.
 """
 
 import copy

@@ -16,15 +16,12 @@ from sparring.core import GameSpec
 from sparring.inference.device import Device
 from sparring.policy import Memory, Output, Policy
 
-_FEWEST, _MOST_ROWS = 8, 32
+_FEWEST, _MOST_ROWS, _MOST_PADDING = 8, 32, 3
 """Measured by benchmarks/stacked.py: stacking gains with many networks of few rows each, and loses otherwise."""
 
 
-_MOST_PADDING = 3
-
-
 def pays(rows: NDArray[np.integer]) -> bool:
-    """Whether one stacked pass is faster than one pass after another, by how many rows each policy has."""
+    """Whether one stacked pass is faster than one pass per policy, given each policy's number of rows."""
     most, policies = int(rows.max()), int((rows > 0).sum())
     return policies >= _FEWEST and most <= _MOST_ROWS and most * len(rows) <= _MOST_PADDING * int(rows.sum())
 
@@ -43,7 +40,7 @@ class Stack:
         self._call = torch.vmap(call)
 
     def step(self, which: NDArray[np.integer], rows: NDArray[np.integer]) -> "StackStep":
-        """The step of k rows, row r by policy `which[r]`, of which policy i has `rows[i]`."""
+        """The step of k rows: policy `which[r]` answers row r, and policy i has `rows[i]` of them."""
         order = np.argsort(which, kind="stable")
         place = np.empty(len(which), np.int64)
         place[order] = np.arange(len(which)) - np.repeat(np.cumsum(rows) - rows, rows)
@@ -57,11 +54,11 @@ class Stack:
 
 @dataclass(frozen=True)
 class StackStep:
-    """See `Step`: rows are laid out by policy, padded to the most rows of one, and taken back in order."""
+    """A `Step` that groups rows by policy, pads the groups to one size, and returns the answers in order."""
 
     stack: Stack
     place: Tensor
-    """`int64[k]` where each row goes among `policies * rows`."""
+    """`int64[k]` the place of each row among `policies * rows`."""
     policies: int
     rows: int
     few_shapes: bool = False
@@ -80,7 +77,7 @@ class StackStep:
         )
 
     def refresh(self) -> None:
-        """Nothing to do: a stack is made anew when weights change."""
+        """Nothing to do: when weights change, the stack is rebuilt."""
 
     def _laid_out(self, rows: Tensor) -> Tensor:
         room = rows.new_zeros(self.policies * self.rows, *rows.shape[1:])
@@ -92,7 +89,7 @@ class StackStep:
 
 
 def stacked(modules: Sequence[nn.Module], spec: GameSpec, device: Device) -> Stack | None:
-    """`modules` as one; None if they are not alike, or if torch has no rule for something in them."""
+    """`modules` as one; None if they are not alike, or use operations that torch cannot stack."""
     shapes = [{name: weight.shape for name, weight in module.state_dict().items()} for module in modules]
     if any(type(one) is not type(modules[0]) or not isinstance(one, Policy) for one in modules):
         return None

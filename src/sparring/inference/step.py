@@ -1,4 +1,4 @@
-"""What a forward pass is to the engine: a `Step`, and the two that torch itself runs."""
+"""A forward pass as the engine sees it: a `Step`, and the two that torch itself runs."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -15,7 +15,7 @@ class Step(Protocol):
 
     @property
     def few_shapes(self) -> bool:
-        """Whether every new number of rows costs some preparation, so that padding to a few sizes pays."""
+        """Whether every new batch size costs some preparation, so that padding to a few sizes pays."""
         ...
 
     def __call__(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
@@ -52,7 +52,7 @@ class CompiledStep:
 
     @property
     def few_shapes(self) -> bool:
-        """As long as it is compiled, and then as torch would have it."""
+        """True while compiled; afterwards as the device prefers."""
         return self._step.works or self._prefers_few
 
     def __call__(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:

@@ -1,7 +1,7 @@
-"""How many CPU threads torch may use: as many as there are cores that nobody else keeps busy.
+"""How many CPU threads torch may use: as many as there are free cores.
 
-More threads than free cores wait for each other at every operation: on a busy machine one thread is many times faster
-than all of them.
+More threads than free cores wait for each other at every operation: on a busy machine one thread can be many times
+faster than all of them.
 """
 
 import os
@@ -19,9 +19,9 @@ _STAT = Path("/proc/stat")
 
 
 def set_threads(wanted: int, say: Callable[[str], None] = lambda text: None) -> None:
-    """Has torch use `wanted` threads, or, if that is 0, at most as many as it does now and as cores are free.
+    """Makes torch use `wanted` threads; 0 means as many as it does now, but no more than there are free cores.
 
-    If those are fewer than now, `say` hears why. Whoever sets OMP_NUM_THREADS has chosen already.
+    `say` reports it if there are fewer. OMP_NUM_THREADS, if set, is left to decide.
     """
     usual = torch.get_num_threads()
     if wanted == 0 and usual > 1 and not os.environ.get("OMP_NUM_THREADS"):
@@ -34,8 +34,8 @@ def set_threads(wanted: int, say: Callable[[str], None] = lambda text: None) -> 
 def free_cores(most: int) -> int:
     """How many of `most` cores this process may use and others leave free, at least 1.
 
-    The load of the last minute may be that of something that has just ended, and what runs in this moment may end in
-    the next: a core is taken only if both say so.
+    The load of the last minute may come from something that has just ended, and what runs at this moment may end in
+    the next: a core counts as taken only if both say so.
     """
     allowed = min(most, ceil(quota() or most))
     free = cores() - os.getloadavg()[0]
@@ -45,7 +45,7 @@ def free_cores(most: int) -> int:
 
 
 def _idle_now() -> float:
-    """How many of our cores' worth of time nobody uses, over a quarter of a second; 0 where that cannot be read."""
+    """How many of our cores are idle, measured over a quarter of a second; 0 if unknown."""
     before = _idle_shares()
     if not before:
         return 0.0
@@ -59,7 +59,7 @@ def _idle_now() -> float:
 
 
 def _idle_shares() -> dict[str, tuple[int, int]]:
-    """By core of ours: the clock ticks it was idle, and all of them."""
+    """For each core we may use: its idle clock ticks, and all of them."""
     try:
         lines = [line.split() for line in _STAT.read_text().splitlines()]
     except OSError:

@@ -36,7 +36,7 @@ class GateSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     matches: Count = 200
     """Matches of a trial: raising it makes fewer mistakes and takes longer."""
     threshold: Fraction = 0.55
-    """Points a match that the new weights must score: raising it lets fewer of them through."""
+    """Points per match that the new weights must score: raising it lets fewer of them through."""
 
 
 class AlphaZeroSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind", tag="alphazero"):
@@ -52,7 +52,7 @@ class AlphaZeroSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field=
     symmetry: bool = False
     """Whether self-play's search averages the network over mirror images: better targets, twice the work."""
     cache: NonNegativeInt = 1 << 16
-    """Positions whose network outputs self-play's searches remember: raising it saves work and costs memory."""
+    """Positions whose network outputs self-play's searches cache: raising it saves work and costs memory."""
     batch_size: Count = 8192
     """Decisions played for each update: raising it makes updates rarer and longer."""
     window_size: Count = 200_000
@@ -64,8 +64,8 @@ class AlphaZeroSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field=
     value_coef: NonNegative = 1.0
     """Raising it makes the value loss count for more beside the policy loss."""
     q_ratio: Fraction = 0.25
-    """The part of the value target that is the search's value, the rest being the outcome: raising it makes targets
-    less noisy and more biased."""
+    """The weight of the search's value in the value target; the rest is the outcome. Raising it makes targets less
+    noisy and more biased."""
     augment_symmetry: bool = True
     """Whether half of the rows are trained on as their mirror image, where the game has one."""
     gate: GateSettings = GateSettings()
@@ -80,7 +80,7 @@ class SearchedRows(Rows):
     legal: NDArray[np.uint8]
     """`uint8[k, ceil(actions / 8)]` the mask as packed bits."""
     policy: NDArray[np.float16]
-    """`float16[k, actions]` what the search would play."""
+    """`float16[k, actions]` the search's policy."""
     value: NDArray[np.float32]
     """`float32[k]` the value target."""
 
@@ -150,7 +150,7 @@ class AlphaZero:
         return {name: float(part.detach()) for name, part in losses.items()} | {"grad_norm": grad_norm}
 
     def _answers(self, spec: GameSpec, observation: Mapping[str, Tensor], legal: Tensor) -> Output:
-        """What the policy says to k rows, each as the first of its match."""
+        """The policy's output for k rows, each as the first of its match."""
         seen = {name: field.unsqueeze(0) for name, field in observation.items()}
         output = self._optimiser.answers(spec, seen, legal.unsqueeze(0), self.policy.initial_memory(len(legal)))
         bins = None if output.bins is None else output.bins._replace(logits=output.bins.logits[0])
@@ -172,7 +172,7 @@ class AlphaZero:
 
 
 def searched_rows(episodes: Episodes, q_ratio: float) -> SearchedRows:
-    """What the window keeps of `episodes`. A value target is `q_ratio` parts search value, the rest outcome."""
+    """What the window keeps of `episodes`. Value targets are `q_ratio` search value, the rest outcome."""
     steps = episodes.steps
     if steps.policy is None:
         raise ValueError("AlphaZero learns from search policies, and these episodes have none")

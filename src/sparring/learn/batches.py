@@ -1,10 +1,10 @@
 """Cutting episodes into minibatches of shape [T, B].
 
-Without memory any rows make a minibatch, T is 1. With memory the unit is a segment: consecutive rows of one
+Without memory any rows make a minibatch, and T is 1. With memory the unit is a segment: consecutive rows of one
 episode that start from the memory stored when they were played. Back-propagation stops at its borders.
 
-Episodes that were not played by the policy have no stored memory. They are packed: whole ones (or windows) of any
-length stand one behind the other in sequences of one length, and the policy begins anew with each.
+Episodes that the policy did not play have no stored memory. They are packed: whole ones (or windows) of any length are
+laid end to end in sequences of one length, and memory is reset where each begins.
 """
 
 from collections.abc import Iterator
@@ -40,14 +40,14 @@ class Batch:
     log_prob: Tensor
     """`float32[T, B]` with which the action was drawn."""
     policy: Tensor | None
-    """`float32[T, B, actions]` the distribution it was drawn from, where that was kept."""
+    """`float32[T, B, actions]` the distribution it was drawn from, if that was kept."""
     memory: Memory
     """Before the first of the T rows, `[B, ...]`."""
     first: Tensor | None = None
     """`bool[T, B]` where another episode begins in a packed sequence; None unless packed."""
 
     def parts(self, rows: int) -> list["Batch"]:
-        """The batch in parts of at most `rows` rows each (or one sequence, if that is longer)."""
+        """The batch in parts of at most `rows` rows (or of one sequence, if that is longer)."""
         length, count = self.rows.shape
         width = max(1, rows // length)
         return [self] if width >= count else [self._columns(slice(at, at + width)) for at in range(0, count, width)]
@@ -69,7 +69,7 @@ class Batch:
 
     @property
     def inputs(self) -> dict[str, Tensor]:
-        """What the policy sees, by name: the first suspects if something is not finite."""
+        """The policy's inputs by name: the first suspects if something is not finite."""
         return flatten({"observation": self.observation, "memory": self.memory})
 
     def pick(self, values: NDArray[np.float32], device: Device) -> Tensor:
@@ -87,7 +87,7 @@ def batches(episodes: Episodes, *, minibatch_size: int, device: Device, rng: np.
 
 
 def _in_turn(order: Indices, per_batch: int) -> list[Indices]:
-    """`order` in pieces of `per_batch`; in company about so many, as all processes take equally many steps."""
+    """`order` in pieces of `per_batch`, or about that: several processes must all take the same number of steps."""
     count = -(-len(order) // per_batch)
     if parallel.size() == 1:
         return np.split(order, range(per_batch, len(order), per_batch))
@@ -99,7 +99,7 @@ def packed_batches(
 ) -> Iterator[Batch]:
     """All rows of `episodes` once, in packed sequences of at most `length` rows, about `minibatch_size` at a time.
 
-    A longer episode is cut into windows, each of which begins anew.
+    A longer episode is cut into windows, and memory is reset at the start of each.
     """
     starts, lengths = _cut(episodes.starts, episodes.headers.lengths.astype(np.intp), length)
     order = rng.permutation(len(starts))
@@ -113,12 +113,12 @@ def packed_batches(
 
 
 def packed(starts: Indices, lengths: Indices, length: int) -> tuple[Indices, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Sequences of rows one behind the other in columns of `length` rows.
+    """Sequences of rows laid end to end in columns of `length` rows.
 
     Sequence b has rows `starts[b]` to `starts[b] + lengths[b] - 1`, at most `length`. Returns `intp[length, columns]`
-    row numbers, `bool[length, columns]` false where padding, and `bool[length, columns]` true where a sequence begins;
-    so does padding, which repeats a row of its column. The longest are placed first, each in the column that it fills
-    best: of Pokémon battles less than a twentieth of the room is left.
+    row numbers, `bool[length, columns]` false where padding, and `bool[length, columns]` true where a sequence begins
+    and at each row of padding, which repeats a row of its column. The longest are placed first, each in the column that
+    it fills best: Pokémon battles leave less than a twentieth of the room empty.
     """
     order = np.argsort(-lengths, kind="stable")
     column, offset = np.empty(len(starts), np.intp), np.empty(len(starts), np.intp)
@@ -156,7 +156,7 @@ def one_batch(episodes: Episodes, *, device: Device) -> Batch:
 
 
 def unroll(policy: Policy, batch: Batch, device: Device) -> Output:
-    """What `policy` says to `batch`, in the device's precision; learners ask their `Optimiser`, which may compile."""
+    """The output of `policy` for `batch` in the device's precision; see `Optimiser.unroll` for one that may compile."""
     with device.autocast():
         if batch.first is None:
             return policy.unroll(batch.observation, batch.legal, batch.memory)
@@ -176,7 +176,7 @@ def padded(starts: Indices, lengths: Indices) -> tuple[Indices, NDArray[np.bool_
 def _make_batch(
     episodes: Episodes, starts: Indices, lengths: Indices, *, segments: Indices | slice, device: Device
 ) -> Batch:
-    """The segments of these first rows and lengths, which start from the memories numbered `segments`."""
+    """The segments with these first rows and lengths, which start from the memories numbered `segments`."""
     rows, valid = padded(starts, lengths)
     batch = _rows_batch(episodes, rows, valid, device=device)
     if episodes.memory is None:
@@ -185,7 +185,7 @@ def _make_batch(
 
 
 def _rows_batch(episodes: Episodes, rows: Indices, valid: NDArray[np.bool_], *, device: Device) -> Batch:
-    """The rows `intp[T, B]` without any memory."""
+    """The rows `intp[T, B]`, without memory."""
     steps = episodes.steps.take(rows)
     return Batch(
         spec=episodes.spec,

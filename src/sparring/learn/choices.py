@@ -1,7 +1,7 @@
-"""What was chosen in episodes of others, and how a policy stands to it.
+"""The choices in other players' episodes, and how likely a policy finds them.
 
-A record of a match does not always show the choice. What it leaves open is a set of actions, of which one was chosen:
-a policy is measured by the probability of the whole set, so that nothing is guessed.
+A record of a match does not always show the choice, only a set of actions one of which was chosen. A policy is then
+measured by the probability of the whole set, so that nothing is guessed.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from sparring.policy import Packing, Policy
 
 
 def chosen_actions(episodes: Episodes, rows: NDArray[np.intp] | slice) -> NDArray[np.bool_]:
-    """`bool[..., actions]` the actions of `rows: intp[...]`, or all that they may have been where that is open."""
+    """`bool[..., actions]` the action of each of `rows: intp[...]`, or all it may have been."""
     steps, actions = episodes.steps, episodes.spec.actions
     if steps.consistent is not None:
         return unpack_mask(steps.consistent[rows], actions)
@@ -53,8 +53,8 @@ def choice_batches(
 ) -> list[Batch]:
     """All rows of `episodes`, which `policy` did not play, once in minibatches.
 
-    A network with memory learns whole episodes, from no memory on: packed if it can be, and then in windows of `length`
-    decisions.
+    A network with memory learns whole episodes, starting from empty memory: packed if it can be, and then in windows of
+    `length` decisions.
     """
     fresh = policy.initial_memory(len(episodes))
     if fresh and isinstance(policy, Packing):

@@ -1,4 +1,4 @@
-"""What the episodes of an update say about the policy that played them, beyond what its learner reports."""
+"""What the episodes of an update show about the policy that played them, beyond its learner's metrics."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ _GROUPS = 10
 
 
 def value_calibration(episodes: Episodes) -> dict[str, float]:
-    """How far expected gains are from those that came, undiscounted.
+    """How far expected gains are from actual ones, undiscounted.
 
-    `value_bias` is the mean of expected minus real gain. For `calibration_error` rows are put into ten groups of like
-    expectation; it is the mean over groups of how far mean expectation and mean gain lie apart. A value function that
-    says 0 everywhere has no bias in self-play and no error here, but explains nothing: see `explained_variance`.
+    `value_bias` is the mean of expected minus actual gain. `calibration_error` puts rows into ten groups of similar
+    expectation, and is the mean distance between a group's mean expectation and mean gain. A value function that is 0
+    everywhere has neither in self-play, but explains nothing: see `explained_variance`.
     """
     value, headers = episodes.steps.value, episodes.headers
     _, gain = generalised_advantages(episodes.steps.reward, value, headers.lengths, headers.last_value, 1.0, 1.0)

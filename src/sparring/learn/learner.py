@@ -25,7 +25,7 @@ class Learner(Protocol):
         ...
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """All that `load` needs to continue exactly: tensors by name, and JSON-ready values."""
+        """Everything that `load` needs to continue exactly: tensors by name, and JSON-ready values."""
         ...
 
     def load(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
@@ -53,5 +53,5 @@ def mean_metrics(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def explained_variance(error_variance: float, target_variance: float) -> float:
-    """The part of the variance of value targets that the value function foresaw: 1 is all, 0 or less is none."""
+    """The share of the value targets' variance that the value function predicted: 1 is all, 0 or less is none."""
     return 1 - error_variance / target_variance if target_variance > 0 else 0.0

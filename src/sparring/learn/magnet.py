@@ -1,10 +1,9 @@
 """PPO with a magnet: a penalty on the KL divergence from the policy to copies of its own past.
 
-This is the cheap relative of R-NaD, not R-NaD: PPO's loss and advantages, plus `kl_coef` times the mean KL divergence
-to a portfolio of references. Every `period` updates the policy is copied to the portfolio, which keeps the newest
-`references` copies. The mean over them equals, but for a constant, the divergence to their geometric mean. The
-penalty damps the circling of plain self-play; nothing here corrects for the opponent, so it need not end in an
-equilibrium.
+This is a cheap relative of R-NaD: PPO's loss and advantages, plus `kl_coef` times the mean KL divergence to a portfolio
+of references. Every `period` updates the policy is copied to the portfolio, which keeps the newest `references` copies.
+Up to a constant, the mean over them equals the divergence to their geometric mean. The penalty damps the cycling of
+plain self-play, but nothing here corrects for the opponent, so it need not converge to an equilibrium.
 """
 
 import copy
@@ -94,7 +93,7 @@ class Magnet:
 
 @dataclass(frozen=True)
 class _Portfolio:
-    """The tie to the references, whose mean log-probabilities of all rows are `log_probs: float[r, actions]`."""
+    """The tie to the references; `log_probs: float[r, actions]` is the mean of theirs for all rows."""
 
     log_probs: Tensor
     kl_coef: float

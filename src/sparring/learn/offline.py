@@ -1,12 +1,12 @@
 """Offline reinforcement learning: better than the players in the data, without playing a match.
 
-Imitation takes the bad choices with the good. Here the value head is a critic of the data: it learns what players in
-it went on to gain, by n-step targets of a slow copy of itself. How much better than that a choice turned out is its
-advantage, and `loss` says what that does: `filtered` drops what was no better, `weighted` lets the better count for
-more. Where a record leaves several actions open, the whole set is what was chosen.
+Imitation copies bad choices as well as good ones. Here the value head is a critic of the data: it learns what its
+players went on to gain, from n-step targets of a slowly moving copy of itself. A choice's advantage is how much better
+than that it turned out, and `loss` says what it does: `filtered` drops choices without one, `weighted` lets the better
+ones count for more. Where a record leaves several actions open, the whole set is what was chosen.
 
-The critic judges states, not actions, so that an advantage holds the luck of the n rows that it looks ahead. Luck is
-the same for good choices and bad, and averages out; a small n has less of it and relies more on the critic.
+The critic judges states, not actions, so an advantage includes the luck of the n rows it looks ahead. Luck falls on
+good and bad choices alike and averages out; a small n has less of it and relies more on the critic.
 """
 
 import copy
@@ -48,28 +48,27 @@ class OfflineSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="k
     """`filtered` imitates what turned out better than expected and drops the rest; `weighted` lets each choice count by
     the exponential of its advantage."""
     threshold: float = 0.0
-    """Of `filtered`: the advantage that a choice must exceed; raising it keeps fewer and better ones."""
+    """For `filtered`: the advantage that a choice must exceed; raising it keeps fewer and better ones."""
     temperature: Positive = 0.3
-    """Of `weighted`: advantages in relation to it; raising it comes closer to plain imitation."""
+    """For `weighted`: what advantages are divided by; raising it comes closer to plain imitation."""
     max_weight: Positive = 20.0
-    """Of `weighted`: the most that a choice may count; raising it lets rare successes count for more."""
+    """For `weighted`: the most that a choice may count; raising it lets rare successes count for more."""
     n_steps: Count = 5
-    """Decisions whose rewards a target looks at before it trusts the critic: raising it means less bias, more luck; 1
-    looks at one."""
+    """Decisions whose rewards a target includes before it trusts the critic: raising it means less bias, more luck."""
     gamma: Fraction = 1.0
     """The discount: raising it makes rewards far ahead count for more."""
     target_network_avg: Annotated[float, Meta(gt=0, le=1)] = 0.02
-    """The part of the way that the critic of the targets moves towards the one that learns, each step: raising it makes
-    targets follow faster and less steadily."""
+    """The part of the way that the target network moves towards the learning one, each step: raising it makes targets
+    follow faster and less steadily."""
     batch_size: Count = 16384
     """Decisions for each update, in whole episodes: raising it makes metrics rarer and steadier."""
     minibatch_size: Count = 1024
     """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
     segment_length: Count = 256
-    """Decisions in a row that a network with packed memory is trained on: raising it teaches a longer memory."""
+    """Consecutive decisions that a network with packed memory is trained on: raising it teaches a longer memory."""
     hide_filled: Fraction = 0.0
-    """The chance that an episode hides what was filled in of the own team: raising it makes the policy rely less on
-    guesses, and see fewer whole teams."""
+    """The chance that an episode hides what was guessed of the player's own team: raising it makes the policy rely less
+    on guesses, and see fewer whole teams."""
     value_coef: NonNegative = 0.5
     """Raising it makes the value loss count for more beside the policy loss."""
 
@@ -84,7 +83,7 @@ class Offline:
         self._device = device
         self._rng = np.random.default_rng(seed)
         self.target = copy.deepcopy(policy).requires_grad_(False)
-        """The critic that targets are made with."""
+        """The critic that makes the targets."""
         self._optimiser = Optimiser(policy, settings, device=device, sharded=sharded)
         if sharded:
             shard(self.target, device)
@@ -97,7 +96,7 @@ class Offline:
         return self._optimiser.policy
 
     def update(self, episodes: Episodes, *, progress: float, ties: Sequence[Tie] = ()) -> dict[str, float]:
-        """Goes once over whole `episodes`, which begin anew in memory."""
+        """One pass over whole `episodes`, starting from empty memory."""
         settings, headers = self._settings, episodes.headers
         learning_rate = self._optimiser.schedule(progress)
         value = to_numpy(row_outputs(self.target, episodes, device=self._device)[1])

@@ -9,8 +9,8 @@ def weighted_loss(
 ) -> dict[str, Tensor]:
     """The mean negative log-probability of the choices, weighted by exp(advantage / temperature) up to `max_weight`.
 
-    `log_prob: float[...]` of what was chosen, `advantage: float[...]`, `valid: bool[...]`. The second figure is the
-    part of the choices that would do as well if all counted alike.
+    `log_prob: float[...]` of what was chosen, `advantage: float[...]`, `valid: bool[...]`. `effective_share` is the
+    effective sample size, as a share of the choices.
     """
     bounded = (advantage / temperature).exp().clamp(max=max_weight)
     weight = torch.where(valid, bounded, 0.0)

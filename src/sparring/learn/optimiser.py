@@ -26,11 +26,11 @@ from sparring.policy import Absorbing, Memory, Output, Packing, Policy, policy_f
 LrSchedule = Literal["constant", "linear", "cosine"]
 
 _LEAST_RATE = 0.01
-"""A schedule that falls ends at this part of the learning rate, and a warm-up begins there."""
+"""A falling schedule ends at this part of the learning rate, and a warm-up begins there."""
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every learner can set about its gradient steps. Each comment says what raising the value does."""
+    """The settings of gradient steps, for every learner. Each comment says what raising the value does."""
 
     learning_rate: Positive = 1e-3
     """Raising it makes learning faster and less stable."""
@@ -38,19 +38,19 @@ class OptimiserSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """`linear` and `cosine` lower the learning rate over the run to a hundredth, cosine slowly at both ends; `constant`
     keeps it."""
     warmup: Fraction = 0.0
-    """The part of the run over which the learning rate rises to its full value: raising it lets large networks begin
-    gently."""
+    """The part of the run over which the learning rate rises to its full value: raising it gives large networks a
+    gentler start."""
     weight_decay: NonNegative = 0.0
-    """How fast the weights of matrices shrink beside learning (AdamW): raising it makes large networks overfit less."""
+    """AdamW's weight decay, of matrices only: raising it makes large networks overfit less."""
     max_grad_norm: Positive = 1.0
     """Longer gradients are scaled down to this norm: raising it allows larger steps."""
     gradient_accumulation: Count = 1
-    """Minibatches whose gradients make one step: raising it makes steps fewer and less noisy, at the memory of one."""
+    """Minibatches whose gradients make one step: raising it makes steps fewer and less noisy, without more memory."""
     compile: bool = False
     """Whether learning runs through torch.compile: a slow first update, faster ones after it."""
     activation_checkpointing: bool = False
-    """Whether activations inside the encoder and the layers of a transformer are worked out a second time instead of
-    kept: a third more work, a fraction of the memory."""
+    """Whether activations inside the encoder and the layers of a transformer are recomputed in the backward pass: a
+    third more work, a fraction of the memory."""
 
 
 def scheduled(settings: OptimiserSettings, progress: float) -> float:
@@ -76,7 +76,7 @@ class Optimiser:
         sharded: bool = False,
         say: Callable[[str], None] = print,
     ) -> None:
-        """If it is `sharded`, the policy is spread over the processes that train it."""
+        """With `sharded`, the policy is spread over the processes that train it."""
         self.policy = policy
         set_checkpointing(policy, settings.activation_checkpointing)
         if sharded:
@@ -90,14 +90,14 @@ class Optimiser:
             _groups(policy, settings.weight_decay), lr=settings.learning_rate, betas=(beta1, 0.999), eps=1e-5
         )
         self._held = 0
-        """Minibatches whose gradients wait for a step."""
+        """Minibatches whose gradients have been accumulated for the next step."""
         self._norm = 0.0
-        """Of the last step's gradient."""
+        """The norm of the last step's gradient."""
         self._say = say
         self._unrolls: dict[tuple[int, bool], Callable[..., Output]] = {}
 
     def unroll(self, batch: Batch) -> Output:
-        """What the policy says to `batch`, in the device's precision, and compiled if that is set."""
+        """The policy's output for `batch`, in the device's precision, compiled if that is set."""
         return self.answers(batch.spec, batch.observation, batch.legal, batch.memory, first=batch.first)
 
     def answers(
@@ -109,7 +109,7 @@ class Optimiser:
         *,
         first: Tensor | None = None,
     ) -> Output:
-        """What the policy says to rows `[T, B]` of `spec`, packed where `first: bool[T, B]` is given."""
+        """The policy's output for rows `[T, B]` of `spec`, packed if `first: bool[T, B]` is given."""
         policy = policy_for(self.policy, spec)
         with self._device.autocast():
             if first is None:
@@ -138,7 +138,7 @@ class Optimiser:
         return rate
 
     def step(self, loss: Tensor, suspects: Mapping[str, Tensor]) -> float:
-        """One step down `loss`, or a part of one with `gradient_accumulation`; see `accumulate` for what it raises.
+        """One gradient step, or part of one with `gradient_accumulation`; see `accumulate` for what it raises.
 
         Returns the norm of the last step's gradient before clipping.
         """
@@ -147,21 +147,21 @@ class Optimiser:
         return self.apply(suspects) if self._held == self._settings.gradient_accumulation else self._norm
 
     def accumulate(self, loss: Tensor, suspects: Mapping[str, Tensor]) -> None:
-        """Adds the gradient of `loss`, a part of the loss of a step that `apply` will take.
+        """Adds the gradient of `loss` to the step that `apply` will take.
 
-        If the loss or later the gradient is not finite no weight is changed and `NotFinite` is raised, naming the first
-        of `suspects` (inputs first, then what was computed from them) that is not finite.
+        If the loss, or later the gradient, is not finite, no weight is changed and `NotFinite` is raised, naming the
+        first of `suspects` (inputs first, then what was computed from them) that is not finite.
         """
         if not torch.isfinite(loss):
             if parallel.size() == 1:
                 self._adam.zero_grad(set_to_none=True)
                 raise NotFinite(first_not_finite(suspects) or "loss", suspects)
-            loss = loss * float("nan")  # so that all processes find it, in `apply`
+            loss = loss * float("nan")  # so that all processes notice, in `apply`
         self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
 
     def apply(self, suspects: Mapping[str, Tensor]) -> float:
-        """One step down the gradients that were accumulated; returns their norm before clipping."""
-        if not is_sharded(self.policy):  # else it is done in the backward pass
+        """One step with the accumulated gradients; returns their norm before clipping."""
+        if not is_sharded(self.policy):  # otherwise FSDP does it in the backward pass
             parallel.average_gradients(self.policy.parameters())
         self._scaler.unscale_(self._adam)
         gradients = {f"gradient of {n}": p.grad for n, p in self.policy.named_parameters() if p.grad is not None}
@@ -179,8 +179,8 @@ class Optimiser:
         return norm
 
     def absorb(self, episodes: Episodes) -> None:
-        """Ends an update: takes a step that still waits for gradients, and updates the statistics by which the policy
-        normalises observations, if it keeps any; so that no probability changes between two epochs.
+        """Ends an update: applies gradients that are still accumulated, and updates the policy's observation
+        statistics, if it keeps any; only here, so that no probability changes between two epochs.
         """
         if self._held:
             share = self._settings.gradient_accumulation / self._held
@@ -193,7 +193,7 @@ class Optimiser:
                 self.policy.absorb(part)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """The policy's weights and Adam's moments as tensors, spread if the policy is, the rest as JSON."""
+        """The policy's weights and Adam's moments as tensors, sharded if the policy is, the rest as JSON."""
         adam = self._adam.state_dict()
         moments = {
             str(index): {name: torch.as_tensor(value) for name, value in entry.items()}
@@ -203,9 +203,9 @@ class Optimiser:
         return tensors, {"groups": adam["param_groups"], "scaler": self._scaler.state_dict()}
 
     def load(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-        """Goes back to a `state`; tensors that are not part of it are passed over.
+        """Goes back to a `state`; other tensors are ignored.
 
-        Of a policy that is spread each tensor may be given whole, or as the rows of this process.
+        For a sharded policy each tensor may be given whole, or as the rows of this process.
         """
         parts = nested(tensors)
         load_weights(self.policy, parts["policy"])
@@ -219,7 +219,7 @@ class Optimiser:
 
 
 def _groups(policy: Policy, weight_decay: float) -> list[dict[str, Any]]:
-    """Weights in groups for AdamW: only matrices decay, not biases, scales and embeddings of names."""
+    """Parameter groups for AdamW: only matrices decay, not biases, scales or embeddings."""
     if not weight_decay:
         return [{"params": list(policy.parameters()), "weight_decay": 0.0}]
     tables = {id(module.weight) for module in policy.modules() if isinstance(module, nn.Embedding)}

@@ -1,7 +1,7 @@
-"""Reference networks: what a policy that did not play would have said to every row of some episodes.
+"""Reference networks: the outputs of a policy that did not play, for every row of some episodes.
 
-Reference networks (R-NaD's snapshots, a magnet's portfolio) have memory of their own, which nobody stored: it is
-computed again from each episode's first row.
+Reference networks (R-NaD's snapshots, a magnet's portfolio) have memory of their own, which was not stored: it is
+recomputed from each episode's first row.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,8 +23,8 @@ from sparring.policy import Policy, policy_for
 def row_outputs(policy: Policy, episodes: Episodes, *, device: Device, rows: int = 16384) -> tuple[Tensor, Tensor]:
     """Log-probabilities `float32[r, actions]` and values `float32[r]` of every row, about `rows` rows at a time.
 
-    Episodes must begin where their matches began if the policy has memory. One that is spread over processes answers
-    all of them equally often.
+    If the policy has memory, episodes must begin where their matches began. A sharded policy runs equally often in all
+    processes.
     """
     spread, policy = is_sharded(policy), policy_for(policy, episodes.spec)
     log_probs = torch.empty((episodes.rows, episodes.spec.actions), device=device.torch_device)
@@ -40,14 +40,14 @@ def row_outputs(policy: Policy, episodes: Episodes, *, device: Device, rows: int
 
 
 def _passes(episodes: Episodes, rows: int, *, one_by_one: bool) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
-    """Row numbers `intp[T, B]`, about `rows` of them at a time, and which count: whole episodes, or each by itself."""
+    """Row numbers `intp[T, B]`, about `rows` at a time, and which count: whole episodes, or single rows."""
     if one_by_one:
         for begin in range(0, episodes.rows, rows):
             index = np.arange(begin, min(begin + rows, episodes.rows), dtype=np.intp)[None]
             yield index, np.ones(index.shape, np.bool_)
         return
     starts, lengths = episodes.starts, episodes.headers.lengths.astype(np.intp)
-    order = np.argsort(-lengths, kind="stable")  # like lengths together, so that little is padding
+    order = np.argsort(-lengths, kind="stable")  # similar lengths together, so that little is padding
     done = 0
     while done < len(order):
         chosen = order[done : done + max(1, rows // int(lengths[order[done]]))]
@@ -57,7 +57,7 @@ def _passes(episodes: Episodes, rows: int, *, one_by_one: bool) -> Iterator[tupl
 
 @torch.no_grad()
 def move_towards(target: Policy, policy: Policy, part: float) -> None:
-    """Moves the weights of `target` by `part` of the way to those of `policy`, and takes over what is not learnt."""
+    """Moves the weights of `target` by `part` of the way to those of `policy`, and copies its buffers."""
     for mine, theirs in zip(target.parameters(), policy.parameters(), strict=True):
         part_of(mine).lerp_(part_of(theirs), part)
     for fixed, theirs_fixed in zip(target.buffers(), policy.buffers(), strict=True):
@@ -67,7 +67,7 @@ def move_towards(target: Policy, policy: Policy, part: float) -> None:
 def _answers(
     policy: Policy, seen: Mapping[str, Array], legal: NDArray[np.bool_], device: Device
 ) -> tuple[Tensor, Tensor]:
-    """Log-probabilities `float32[T, B, actions]` and values `float32[T, B]` of rows `[T, B]`, from no memory on."""
+    """Log-probabilities `float32[T, B, actions]` and values `float32[T, B]` of rows `[T, B]`, from empty memory."""
     mask = device.tensor(legal)
     with device.autocast():
         output = policy.unroll(device.tensors(seen), mask, policy.initial_memory(mask.shape[1]))

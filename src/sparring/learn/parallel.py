@@ -1,7 +1,7 @@
-"""Several processes that learn as one: gradients become one, and whatever steers the learning is agreed on.
+"""Several processes that learn as one: they average gradients, and agree on whatever steers the learning.
 
-`torchrun` starts the processes and says who is who; `joined` connects them. Alone, every function here returns what it
-was given, so that a learner reads the same whether it has company or not. What crosses the wire is numbers and JSON.
+`torchrun` starts the processes and numbers them; `joined` connects them. In a single process every function here
+returns what it was given, so that a learner reads the same either way. Only numbers and JSON cross the wire.
 """
 
 import os
@@ -19,16 +19,16 @@ from torch.distributed.rendezvous import rendezvous
 from sparring.core import RunError
 
 _ANSWER_SECONDS = 10.0
-"""When a process is missed, the others have this long to say that they are there."""
+"""When a process is missing, the others have this long to report that they are there."""
 
 _store: Any = None  # torch does not export the type of stores
 
 
 @contextmanager
 def joined(timeout_minutes: float) -> Iterator[None]:
-    """While entered, this process is one of those that torchrun started; does nothing if there is only one.
+    """While entered, this process is connected with those that torchrun started; does nothing if there is only one.
 
-    A process for which the others wait longer than `timeout_minutes` is named, and ends the run.
+    If the others wait for a process longer than `timeout_minutes`, the run ends with its name.
     """
     global _store
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
@@ -55,7 +55,7 @@ def rank() -> int:
 
 
 def size() -> int:
-    """How many there are."""
+    """How many processes there are."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
@@ -70,29 +70,29 @@ def average(amount: float) -> float:
 
 
 def most(amount: float) -> float:
-    """The largest of all processes."""
+    """The maximum over all processes."""
     return _reduced(amount, dist.ReduceOp.MAX)
 
 
 def fewest(amount: float) -> float:
-    """The smallest of all processes."""
+    """The minimum over all processes."""
     return _reduced(amount, dist.ReduceOp.MIN)
 
 
 def anyone(flag: bool) -> bool:
-    """Whether it is so for any process."""
+    """Whether `flag` is true in any process."""
     return most(float(flag)) > 0
 
 
 def decided(flag: bool) -> bool:
-    """What rank 0 decided: its clock is the one that counts."""
+    """The `flag` of rank 0, whose clock is the one that counts."""
     return total(float(flag and rank() == 0)) > 0
 
 
 def share(rows: Tensor) -> float:
-    """How many `rows` (a sum, of weights if rows have any) this process has, relative to the mean of all: 1.0 alone.
+    """This process's number of `rows` (or sum of their weights) relative to the mean over processes: 1.0 if alone.
 
-    A mean over the rows of a process, times this, becomes in the average over processes the mean over all rows.
+    Means over each process's rows, times this and averaged over processes, give the mean over all rows.
     """
     if size() == 1:
         return 1.0
@@ -101,7 +101,7 @@ def share(rows: Tensor) -> float:
 
 
 def mean_and_deviation(values: Tensor) -> tuple[float, float]:
-    """Mean and standard deviation of `values: float[r]` of all processes together."""
+    """Mean and standard deviation of `values: float[r]` over all processes."""
     rows = total(len(values))
     mean = total(float(values.double().sum())) / rows
     variance = total(float(((values.double() - mean) ** 2).sum())) / rows
@@ -109,7 +109,7 @@ def mean_and_deviation(values: Tensor) -> tuple[float, float]:
 
 
 def anyones_fault(fault: str | None) -> str | None:
-    """The first process's `fault`, with its rank, or None if none has one: the same for all."""
+    """The first `fault` of any process, with its rank, or None; the same in all processes."""
     if size() == 1:
         return fault
     faults = gather(fault or "")
@@ -117,7 +117,7 @@ def anyones_fault(fault: str | None) -> str | None:
 
 
 def gather(text: str) -> list[str]:
-    """What every process says, in the order of ranks."""
+    """The `text` of every process, in the order of ranks."""
     if size() == 1:
         return [text]
     own = torch.frombuffer(bytearray(text.encode() or b" "), dtype=torch.uint8)
@@ -158,7 +158,7 @@ def same_start(module: nn.Module) -> None:
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Replaces every gradient by its mean over all processes.
 
-    A NaN of one process thereby reaches all: they find it in the same step, and stop together.
+    A NaN in one process thereby reaches all: they find it in the same step, and stop together.
     """
     if size() == 1:
         return
@@ -205,7 +205,7 @@ def _wire(tensor: Tensor) -> Tensor:
 
 @contextmanager
 def _company() -> Iterator[None]:
-    """Turns the failure of a collective call into a `RunError` that names the processes that were missed."""
+    """Turns the failure of a collective call into a `RunError` that names the missing processes."""
     try:
         yield
     except RuntimeError as error:
@@ -216,7 +216,7 @@ def _company() -> Iterator[None]:
 
 
 def _missing() -> list[int]:
-    """The ranks that have not noticed that something is wrong, because they hang or are gone."""
+    """The ranks that do not report that they are there, because they hang or are gone."""
     if _store is None:
         return []
     _store.set_timeout(timedelta(seconds=_ANSWER_SECONDS))
@@ -228,5 +228,5 @@ def _missing() -> list[int]:
             if not missing or time.monotonic() > end:
                 return missing
             time.sleep(0.1)
-    except RuntimeError:  # whoever keeps the notes hangs or is gone: rank 0, or the torchrun that started it
+    except RuntimeError:  # the process that keeps the notes hangs or is gone: rank 0, or the torchrun that started it
         return [] if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True" else [0]

@@ -33,7 +33,7 @@ class PpoSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind"
     batch_size: Count = 16384
     """Decisions collected for each update: raising it makes gradients less noisy and updates rarer."""
     epochs: Count = 3
-    """Most passes over them: raising it learns more from the same data, until `target_kl` ends the update."""
+    """Passes over them at most: raising it learns more from the same data, until `target_kl` ends the update."""
     minibatch_size: Count = 2048
     """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
     clip_range: Positive = 0.2
@@ -72,7 +72,7 @@ class Ppo:
         return self._optimiser.policy
 
     def update(self, episodes: Episodes, *, progress: float, ties: Sequence[Tie] = ()) -> dict[str, float]:
-        """Up to `epochs` passes over `episodes`, fewer if the policy has moved far enough before."""
+        """Up to `epochs` passes over `episodes`, fewer if the policy has moved far enough by then."""
         settings, steps = self._settings, episodes.steps
         learning_rate = self._optimiser.schedule(progress)
         advantage, value_target = generalised_advantages(
@@ -170,7 +170,7 @@ class Ppo:
 
 
 def normalised(advantage: NDArray[np.float32]) -> NDArray[np.float32]:
-    """`advantage: float32[r]` with mean 0 and deviation 1 over the rows of all processes."""
+    """`advantage: float32[r]` with mean 0 and standard deviation 1 over the rows of all processes."""
     mean, deviation = float(advantage.mean()), float(advantage.std())
     if parallel.size() > 1:
         mean, deviation = parallel.mean_and_deviation(torch.from_numpy(advantage))
@@ -188,7 +188,7 @@ def ppo_losses(
     valid: Tensor,
     clip_range: float,
 ) -> dict[str, Tensor]:
-    """The clipped surrogate, the value error and the diagnostics, each a mean over the rows that are `valid`.
+    """The clipped surrogate, the value error and diagnostics, each a mean over the `valid` rows.
 
     All arguments are `float[T, B]` but `valid: bool[T, B]`. Log-probabilities are of the action taken, both
     under the legal mask.

@@ -1,8 +1,8 @@
 """Before a long run: how much memory learning will take, and how fast it will be.
 
-Both are found by sending a few made-up rows forward and backward. What a forward pass keeps for the backward pass is
-counted tensor by tensor, for two numbers of rows: one part of it does not depend on them (weights in lower precision),
-the rest is in proportion.
+Both are measured by sending a few dummy rows forward and backward. What a forward pass keeps for the backward pass is
+counted tensor by tensor, for two numbers of rows: part of it is constant (weights in lower precision), the rest grows
+in proportion.
 """
 
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ from sparring.learn.batches import Batch, unroll
 from sparring.policy import Packing, Policy, parameter_count, policy_for, set_checkpointing
 
 _SHORT = 32
-"""Decisions of a sequence whose activations are counted; what is kept grows with rows, hardly with their sequence."""
+"""Length of the sequences whose activations are counted; memory depends on the rows, hardly on their sequence."""
 _TIMED = 256
-"""Decisions that are timed on a CPU; other devices want a whole minibatch to show their speed."""
+"""Decisions that are timed on a CPU; other devices need a whole minibatch to show their speed."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Probe:
     fixed: int
     """Bytes of weights, gradients and Adam's moments."""
     memory: int
-    """Bytes at the peak of a gradient step, all in all."""
+    """Bytes at the peak of a gradient step, everything included."""
     rows_per_second: float
-    """Decisions (tokens of a transformer) that go forward and backward; the optimiser's step is not in it."""
+    """Decisions (tokens of a transformer) that go forward and backward; without the optimiser's step."""
 
     def text(self, decisions: int, device: Device) -> str:
-        """One line for the start of a run of so many `decisions`."""
+        """One line for the start of a run of `decisions` decisions."""
         seconds = decisions / self.rows_per_second
         return (
             f"learning takes about {self.memory / 2**30:.2f} GiB on {device.kind} ({self.fixed / 2**30:.2f} GiB of it"
@@ -60,7 +60,7 @@ def probe(policy: Policy, spec: GameSpec, *, rows: int, length: int, device: Dev
     activations = _at(rows, few.rows.size, kept[0][0], kept[1][0])
     encoder = _at(rows, few.rows.size, plain[0][1], plain[1][1])
     own = sum(weight.numel() * weight.element_size() for weight in policy.parameters())
-    # Gradients come while activations go: the encoder's are the last to be needed, when nearly all gradients are there.
+    # Activations are freed while gradients fill up: the encoder's go last, when nearly all gradients are there.
     peak = 3 * own + max(activations, own + encoder)
     timed = min(rows, _TIMED) if device.kind == "cpu" else rows
     speed = _speed(policy, _batch(policy, spec, min(length, timed), max(1, timed // length), device), device)
@@ -82,7 +82,7 @@ def _speed(policy: Policy, batch: Batch, device: Device) -> float:
 
 
 def _batch(policy: Policy, spec: GameSpec, length: int, columns: int, device: Device) -> Batch:
-    """Made-up rows `[length, columns]`, packed if the policy can be trained so."""
+    """Dummy rows `[length, columns]`, packed if the policy can be trained that way."""
     zeros = {name: device.tensor(field.zeros(length, columns)) for name, field in spec.observation.items()}
     of_row = torch.zeros(length, columns, device=device.torch_device)
     first = torch.arange(length, device=device.torch_device).unsqueeze(1).expand(length, columns) == 0
@@ -108,7 +108,7 @@ def _loss(policy: Policy, batch: Batch, device: Device) -> Tensor:
 
 
 def _kept(policy: Policy, batch: Batch, device: Device) -> tuple[int, int]:
-    """Bytes that a forward pass keeps for the backward pass, weights apart, and how many of them inside the encoder."""
+    """Bytes that a forward pass keeps for the backward pass, without weights, and those inside the encoder."""
     known = {weight.untyped_storage().data_ptr() for weight in policy.parameters()}
     found: dict[int, int] = {}
     inside = [0]
@@ -117,7 +117,7 @@ def _kept(policy: Policy, batch: Batch, device: Device) -> tuple[int, int]:
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in known:
             found[storage.data_ptr()] = storage.nbytes()
-        return tensor.detach()  # the tensor itself would hold the node that holds it, and never be freed
+        return tensor.detach()  # the tensor itself would be in a reference cycle with its node, and never be freed
 
     def mark(sign: int) -> None:
         inside[0] += sign * sum(found.values())
@@ -139,7 +139,7 @@ def _kept(policy: Policy, batch: Batch, device: Device) -> tuple[int, int]:
 
 @contextmanager
 def _without_checkpointing(policy: Policy) -> Iterator[bool]:
-    """Inside, all activations are kept; yields whether that is another way than outside."""
+    """Inside, all activations are kept; yields whether that differs from outside."""
     usual = policy.checkpointing
     set_checkpointing(policy, False)
     try:
@@ -149,7 +149,7 @@ def _without_checkpointing(policy: Policy) -> Iterator[bool]:
 
 
 def _at(rows: int, few: int, of_few: int, of_twice: int) -> float:
-    """What a quantity is for `rows` rows that is `of_few` for `few` and `of_twice` for twice as many."""
+    """Extrapolates to `rows` rows a quantity that is `of_few` for `few` rows and `of_twice` for twice as many."""
     return of_few + (of_twice - of_few) / few * (rows - few)
 
 

@@ -1,4 +1,4 @@
-"""Rehearsal: a tie to choices of others. Some of the rows of every gradient step are theirs, and are imitated."""
+"""Rehearsal: a tie to other players' choices, which make up some of the rows of every gradient step."""
 
 from collections.abc import Callable
 
@@ -8,16 +8,17 @@ from torch import Tensor
 
 from sparring.core import Episodes, masked_log_softmax
 from sparring.inference import Device
+from sparring.learn.batches import unroll
 from sparring.learn.choices import choice_batches, chosen_actions
 from sparring.learn.imitation import imitation_losses
 from sparring.learn.ties import Tied
-from sparring.policy import Packing, Policy, policy_for
+from sparring.policy import Policy, policy_for
 
 
 class Rehearsal:
-    """Imitation of episodes that `draw` gives, one batch a gradient step; `share` is their part of its rows.
+    """Imitation of episodes from `draw`, one batch per gradient step; `share` is their part of its rows.
 
-    They count for as much as they are: the step's loss is the mean over both kinds of rows, but for its size.
+    They count in proportion: up to its scale, the step's loss is the mean over both kinds of rows.
     """
 
     def __init__(self, policy: Policy, draw: Callable[[], Episodes], *, share: float, device: Device) -> None:
@@ -37,12 +38,7 @@ class Rehearsal:
             device=self._device,
             rng=np.random.default_rng(0),
         )
-        policy = policy_for(self._policy, batch.spec)
-        with self._device.autocast():
-            if batch.first is not None and isinstance(policy, Packing):
-                output = policy.unroll_packed(batch.observation, batch.legal, batch.first)
-            else:
-                output = policy.unroll(batch.observation, batch.legal, batch.memory)
+        output = unroll(policy_for(self._policy, batch.spec), batch, self._device)
         losses = imitation_losses(
             masked_log_softmax(output.logits.float(), batch.legal, xp=torch),
             batch.legal,

@@ -10,7 +10,7 @@ R = TypeVar("R", bound=Rows)
 
 
 class ReplayWindow(Generic[R]):
-    """A ring of the last `capacity` rows: the newest take the places of the oldest."""
+    """A ring buffer of the last `capacity` rows."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -32,7 +32,7 @@ class ReplayWindow(Generic[R]):
         self._length = min(self._length + added, self.capacity)
 
     def draw(self, rows: int, rng: np.random.Generator) -> R:
-        """Copies of `rows` rows, each drawn with the same probability; some row must have been added before."""
+        """Copies of `rows` rows drawn uniformly; the window must not be empty."""
         if self._ring is None:
             raise ValueError("nothing to draw: the replay window is empty")
         return self._ring.take(rng.integers(0, self._length, rows))

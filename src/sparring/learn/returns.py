@@ -43,9 +43,9 @@ def generalised_advantages(
 def n_step_returns(
     reward: Floats, value: Floats, lengths: NDArray[np.int32], last_value: Floats, gamma: float, n: int
 ) -> Floats:
-    """`float32[r]` what came in the next `n` rows and the value of the row behind them, for episodes laid end to end.
+    """`float32[r]` the rewards of the next `n` rows plus the value after them, for episodes laid end to end.
 
-    Arguments as in `generalised_advantages`. Where an episode ends before, its last value stands for what comes after.
+    Arguments as in `generalised_advantages`. Where an episode ends earlier, its last value is what comes after.
     """
     target = np.empty_like(reward)
     start = 0

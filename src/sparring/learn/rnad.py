@@ -1,17 +1,17 @@
-"""Regularised Nash dynamics: self-play that converges to an equilibrium instead of circling around it.
+"""Regularised Nash dynamics: self-play that converges to an equilibrium instead of cycling around it.
 
 Four networks of one shape. The acting policy learns and plays; the target follows it slowly (Polyak), gives the values
-and is what a run ships; two regularisation snapshots are targets of earlier iterations. Every reward is transformed:
-a seat pays `eta` times the log-ratio l of its policy to the regularisation policy and receives what its opponent pays.
-The transformed game has one equilibrium, to which the dynamics converge; at an iteration's end the snapshots move there
-and the next game is regularised around it. The fixed point of this is an equilibrium of the game itself.
+and is the policy that is rated and saved; two regularisation snapshots are targets of earlier iterations. Every reward
+is transformed: a seat pays `eta` times the log-ratio l of its policy to the regularisation policy and receives what its
+opponent pays. The transformed game has one equilibrium, to which the dynamics converge; at an iteration's end the
+snapshots move there and the next game is regularised around it. The fixed point is an equilibrium of the game itself.
 
-One gradient step takes whole matches: l from the acting policy and both snapshots, one V-trace scan a seat with the
+One gradient step takes whole matches: l from the acting policy and both snapshots, one V-trace scan per seat with the
 target's values (`vtrace`), action values Q(a) = v - eta l(a) + [a taken] * (TD error) / mu(a), and a NeuRD step: each
 legal logit is pushed by the advantage of its action, not through the softmax, unless that would take it past `beta`.
-Its loss says nothing of strength: measure exploitability on a small game, win rates on a large one.
+The loss says nothing about strength: measure exploitability on a small game, win rates on a large one.
 
-The expectation of l under the acting policy stands for the sampled l in the transformed rewards: the same mean with
+The transformed rewards use the expectation of l under the acting policy instead of the sampled l: the same mean with
 less noise. With memory, the acting policy learns on stored segments as in PPO; the other networks replay each episode.
 """
 
@@ -41,10 +41,10 @@ from sparring.policy import Output, Policy, value_error
 
 
 class RnadSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind", tag="rnad"):
-    """R-NaD: towards an equilibrium, by way of games with regularised rewards.
+    """R-NaD: towards an equilibrium through a sequence of games with regularised rewards.
 
-    Each comment says what raising the value does. DeepNash's values are the defaults; a small game wants larger steps
-    and shorter iterations.
+    Each comment says what raising the value does. The defaults are DeepNash's; a small game needs larger steps and
+    shorter iterations.
     """
 
     batch_size: Count = 16384
@@ -71,7 +71,7 @@ class RnadSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind
     vtrace_lambda: Fraction = 1.0
     """Raising it relies less on the value function: less bias, more variance."""
     c_bar: Positive = 1.0
-    """V-trace's bound on the importance weights of what lies further ahead: raising it means less bias, more
+    """V-trace's bound on the importance weights of later rewards and values: raising it means less bias, more
     variance."""
     rho_bar: Positive | None = None
     """V-trace's bound on the importance weights of the next value: raising it means less bias, more variance; null sets
@@ -82,13 +82,13 @@ class RnadSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind
     policy_threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.03
     """Actions less likely than this are not played where the policy is rated: raising it makes that policy purer."""
     temperature: Positive = 1.0
-    """Of self-play: raising it above 1 shows unlikely actions more often, so that they weigh less when they are seen.
+    """Of self-play: raising it above 1 plays unlikely actions more often, so that each gets a smaller weight.
 
-    V-trace corrects what follows a row for it, `belief_clip` what came before.
+    V-trace corrects for this in what follows a row, `belief_clip` in what came before.
     """
     belief_clip: Annotated[float, Meta(ge=1)] = 1.0
     """Rows are weighted by how much likelier the opponent's past actions are now than when they were played, at most by
-    this factor: raising it means less bias, more variance; 1 weighs all rows alike."""
+    this factor: raising it means less bias, more variance; 1 weights all rows equally."""
     segment_length: Count = 16
     """Decisions that gradients flow back through if the network has memory: raising it learns longer dependencies."""
 
@@ -276,7 +276,7 @@ def action_values(value: Tensor, log_ratio: Tensor, action: Tensor, td_error: Te
 def neurd_loss(logits: Tensor, q: Tensor, pi: Tensor, legal: Tensor, *, advantage_clip: float, beta: float) -> Tensor:
     """`float[r]` minus the sum over legal actions of logit times advantage; all arguments `[r, actions]`.
 
-    The advantage is the action value `q` less its mean under `pi`, clipped, and has no gradient. Logits are centred
+    The advantage is the action value `q` minus its mean under `pi`, clipped, without gradient. Logits are centred
     over the legal actions; an advantage that would push one further than `beta` from 0 is left out.
     """
     advantage = q - (pi * q).sum(-1, keepdim=True)
@@ -288,7 +288,7 @@ def neurd_loss(logits: Tensor, q: Tensor, pi: Tensor, legal: Tensor, *, advantag
 
 
 def whole_matches(episodes: Episodes, rows: int) -> list[Episodes]:
-    """`episodes` in parts of about `rows` rows, both seats of a match in the same part; as many for all processes."""
+    """`episodes` in parts of about `rows` rows, whole matches in each; all processes have the same number of parts."""
     parts = int(parallel.most(max(1, round(episodes.rows / rows))))
     if parts == 1:
         return [episodes]

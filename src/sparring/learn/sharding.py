@@ -1,7 +1,7 @@
-"""A policy that is spread over the processes which train it (FSDP2), for networks that no single device has room for.
+"""A policy sharded over the processes that train it (FSDP2), for networks that do not fit on a single device.
 
-Each process holds some rows of every weight, of its gradient and of Adam's moments. A layer's weights are gathered when
-it is its turn, forward and backward, and let go afterwards. So all processes must ask the policy equally often.
+Each process holds some rows of every weight, of its gradient and of Adam's moments. A layer's weights are gathered for
+its forward and backward pass and freed afterwards. So all processes must run the policy equally often.
 """
 
 import warnings
@@ -17,14 +17,14 @@ from sparring.learn import parallel
 from sparring.policy import Output, Policy, Versatile
 
 _ASKED = ("unroll", "unroll_packed")
-"""What a learner calls of a policy, besides what torch knows to be a forward pass."""
+"""The forward passes of a policy that torch does not know as such."""
 
 
 def shard(policy: Policy, device: Device) -> None:
-    """Spreads `policy` over all processes, in place, with the weights of rank 0; does nothing to a process alone.
+    """Spreads `policy` over all processes, in place, with the weights of rank 0; does nothing in a single process.
 
-    What is gathered at a time is one member of a list of layers; all other weights together are another such group. The
-    whole is never on the device.
+    Each layer of a list of layers is gathered by itself; all other weights form one more group. The whole policy is
+    never on the device.
     """
     parallel.same_start(policy)
     if parallel.size() == 1:
@@ -33,7 +33,7 @@ def shard(policy: Policy, device: Device) -> None:
     from torch.distributed.device_mesh import init_device_mesh  # takes most of a second
     from torch.distributed.fsdp import fully_shard
 
-    # No output of a layer is changed in place here, which is what torch warns of.
+    # Torch warns against changing a layer's output in place, which never happens here.
     warnings.filterwarnings("ignore", message=r"FSDP2-wrapped module .* returned a view tensor")
     mesh = init_device_mesh(device.kind, (parallel.size(),))
     for module in policy.modules():
@@ -63,19 +63,19 @@ def is_part(tensor: Tensor) -> bool:
 
 
 def part_of(tensor: Tensor) -> Tensor:
-    """The rows of `tensor` that this process holds: all, if it is not spread."""
+    """The rows of `tensor` that this process holds: all, if it is not sharded."""
     found: Tensor = tensor.to_local() if is_part(tensor) else tensor  # type: ignore[attr-defined]
     return found
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """All rows of `tensor`. If it is spread, all processes must call this."""
+    """All rows of `tensor`. If it is sharded, all processes must call this."""
     found: Tensor = tensor.full_tensor() if is_part(tensor) else tensor  # type: ignore[attr-defined]
     return found
 
 
 def spread_as(tensor: Tensor, model: Tensor) -> Tensor:
-    """`tensor`, all its rows or those of this process, spread as `model` is; unchanged if that is not."""
+    """`tensor`, given whole or as the rows of this process, sharded like `model`; unchanged if that is not sharded."""
     if not is_part(model) or tensor.ndim != model.ndim:
         return tensor
     from torch.distributed.tensor import DTensor
@@ -89,13 +89,13 @@ def spread_as(tensor: Tensor, model: Tensor) -> Tensor:
 
 
 def load_weights(policy: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Gives `policy` its `weights`; of one that is spread each may be given whole, or as the rows of this process."""
+    """Loads `weights` into `policy`; if it is sharded, each may be given whole or as the rows of this process."""
     there = policy.state_dict()
     policy.load_state_dict({name: spread_as(weight, there.get(name, weight)) for name, weight in weights.items()})
 
 
 def gathered_weights(policy: nn.Module) -> dict[str, Tensor]:
-    """Copies of a policy's weights; of one that is spread all rows, on rank 0 alone. All processes must call this."""
+    """Copies of a policy's weights; if it is sharded, all processes must call this, and only rank 0 gets them."""
     if not is_sharded(policy):
         return {name: weight.detach().clone() for name, weight in policy.state_dict().items()}
     found = {}
@@ -107,9 +107,9 @@ def gathered_weights(policy: nn.Module) -> dict[str, Tensor]:
 
 
 def joined_parts(parts: Iterable[Mapping[str, Tensor]], rows: Mapping[str, int], *, split: bool) -> dict[str, Tensor]:
-    """Tensors of `rows` rows from `parts`, what each process of those that saved them held, in the order of ranks.
+    """Tensors of `rows` rows, joined from the `parts` that each process saved, in the order of ranks.
 
-    If the policy is `split` now, of each tensor the rows of this process, else all.
+    If the policy is `split` now, only the rows of this process.
     """
     rank, size = (parallel.rank(), parallel.size()) if split else (0, 1)
     wanted = {name: own_rows(count, rank, size) for name, count in rows.items()}
@@ -119,14 +119,14 @@ def joined_parts(parts: Iterable[Mapping[str, Tensor]], rows: Mapping[str, int],
         for name, rows_here in part.items():
             at, end = begin[name], begin[name] + len(rows_here)
             first, last = max(at, wanted[name].start), min(end, wanted[name].stop)
-            if first < last or not found[name]:  # of no rows the type and the other sizes are kept
+            if first < last or not found[name]:  # an empty piece keeps the dtype and the other sizes
                 found[name].append(rows_here[max(0, first - at) : max(0, last - at)].clone())
             begin[name] = end
     return {name: torch.cat(pieces) for name, pieces in found.items()}
 
 
 def _gather_for(policy: Policy, asked: Policy) -> None:
-    """Has the weights of `policy` that belong to no layer gathered when `asked`, it or a view of it, is."""
+    """Makes calls of `asked`, the policy or a view of it, gather the weights of `policy` that belong to no layer."""
     from torch.distributed.fsdp import register_fsdp_forward_method
 
     for name in _ASKED:
@@ -138,10 +138,10 @@ def _gather_for(policy: Policy, asked: Policy) -> None:
 
 
 def _with_all_weights(policy: Policy, answer: Callable[..., Output], *asked: Any) -> Output:
-    """What `answer` says, as if it depended on every weight that is gathered now.
+    """The output of `answer`, made to depend on every weight that is gathered now.
 
-    Not every format needs all of them. A weight without a gradient in one process would be left out of what processes
-    send each other there, and not elsewhere.
+    Not every format uses all of them. A weight without a gradient in one process would be missing from what that
+    process sends to the others, which expect it.
     """
     output = answer(*asked)
     weights = [weight.sum() for weight in policy.parameters() if weight.requires_grad and not is_part(weight)]
@@ -151,7 +151,7 @@ def _with_all_weights(policy: Policy, answer: Callable[..., Output], *asked: Any
 
 
 def _gather_for_views(policy: Any) -> None:
-    """The same for all that `policy.playing` returns."""
+    """`_gather_for` every view that `policy.playing` returns."""
     playing, known = policy.playing, {id(policy)}
 
     def gathering(spec: Any) -> Policy:

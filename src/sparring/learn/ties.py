@@ -1,8 +1,8 @@
-"""Ties: what holds a policy that learns by gradient to something besides its own gains.
+"""Ties: auxiliary losses that hold a policy to something besides its own gains.
 
 A tie adds a loss to every gradient step. All learners take them alike: `update(episodes, progress=..., ties=[...])`.
-The anchor is the KL divergence from the policy to a fixed one (what it was before self-play, say); a magnet's portfolio
-is a tie to its own past, and `rehearsal` one to choices of others.
+The anchor is the KL divergence from the policy to a fixed one (say, what it was before self-play); a magnet's portfolio
+ties it to its own past, and `rehearsal` to other players' choices.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class Tied:
     valid: Tensor
     """`bool[...]` false where padding."""
     episodes: Episodes | None = None
-    """What the rows were taken from; None if each stands for itself."""
+    """What the rows were taken from; None if each is on its own."""
     rows: Indices | None = None
     """`intp[...]` which rows of `episodes` they are."""
 
@@ -41,12 +41,12 @@ class Tied:
         return cls(batch.spec, batch.observation, batch.legal, log_probs, batch.valid, episodes, batch.rows)
 
     def mean(self, values: Tensor) -> Tensor:
-        """The mean of `values: float[...]` over the rows that are valid."""
+        """The mean of `values: float[...]` over the valid rows."""
         return (values * self.valid).sum() / self.valid.sum()
 
 
 class Tie(Protocol):
-    """Something that a policy is held to."""
+    """An auxiliary loss."""
 
     def loss(self, tied: Tied) -> tuple[Tensor, dict[str, Tensor]]:
         """What to add to the loss of a gradient step, and metrics."""
@@ -63,7 +63,7 @@ def add_ties(loss: Tensor, losses: dict[str, Tensor], ties: Sequence[Tie], tied:
 
 
 class Anchor:
-    """The KL divergence from the policy to another, which stays as it is; both under the legal mask."""
+    """The KL divergence from the policy to a fixed one, both under the legal mask."""
 
     def __init__(self, policy: Policy, *, kl: float, device: Device) -> None:
         self.kl = kl
@@ -74,14 +74,14 @@ class Anchor:
         """The episodes of the last gradient step, and the log-probabilities of their rows."""
 
     def loss(self, tied: Tied) -> tuple[Tensor, dict[str, Tensor]]:
-        """The mean divergence over the step's rows, times the coefficient; nothing once that is 0."""
+        """The mean divergence over the step's rows, times the coefficient; skipped once that is 0."""
         if not self.kl:
             return tied.log_probs.new_zeros(()), {}
         divergence = tied.mean(kl_divergence(tied.log_probs, self._log_probs(tied), tied.legal))
         return self.kl * divergence, {"anchor_kl": divergence}
 
     def _log_probs(self, tied: Tied) -> Tensor:
-        """`float[..., actions]` what the anchor says to the rows."""
+        """`float[..., actions]` the anchor's log-probabilities of the rows."""
         if tied.episodes is None or tied.rows is None:
             return self._alone(tied)
         if self._said is None or self._said[0] is not tied.episodes:
@@ -90,7 +90,7 @@ class Anchor:
 
     @torch.no_grad()
     def _alone(self, tied: Tied) -> Tensor:
-        """The same of rows `[k]` that stand for themselves, each as the first of its match."""
+        """The same for rows `[k]` on their own, each as the first of its match."""
         seen = {name: field.unsqueeze(0) for name, field in tied.observation.items()}
         with self._device.autocast():
             output = policy_for(self._policy, tied.spec).unroll(

@@ -1,11 +1,11 @@
-"""V-trace for two seats: one backward scan a seat over the joint course of every match.
+"""V-trace for two seats: one backward scan per seat over the joint course of every match.
 
 An episode holds one seat's rows; a learner that accounts for the opponent's actions needs both seats' rows in the
 order they happened. `Steps.turn` numbers the waits of a match, so rows sorted by (match, turn) are in that order. Rows
-that share a turn were answered without knowledge of each other, so any order among them is a true one: each seat's scan
-puts its own row first. Then the opponent's part of a simultaneous move counts as coming after one's own, for both seats
-alike, and its importance weight reaches one's own row. Where an arena shows a simultaneous move in two waits, the rows
-have two turns and are a sequence whose second mover was not told; nothing changes.
+that share a turn were answered without knowledge of each other, so any order among them is valid: each seat's scan
+puts its own row first. Then the opponent's part of a simultaneous move comes after the seat's own, for both seats
+alike, and its importance weight applies to the seat's own row. Where an arena shows a simultaneous move in two waits,
+the rows have two turns and form a sequence whose second mover did not see the first; nothing changes.
 
 Rewards need a place too. `Steps.reward` is what a seat gained from one of its rows to its next: it is paid after the
 last row, of either seat, in between, so that the opponent's importance weights apply to it.
@@ -28,7 +28,7 @@ class JointOrder(NamedTuple):
     lengths: NDArray[np.int32]
     """`int32[m]` rows of each match, of both seats together."""
     row: NDArray[np.intp]
-    """`intp[r]` where each is found in the arrays that are to be scanned."""
+    """`intp[r]` the index of each in the arrays to be scanned."""
     turn: NDArray[np.int32]
     """`int32[r]`"""
     seat: NDArray[np.int32]
@@ -36,7 +36,7 @@ class JointOrder(NamedTuple):
 
 
 class VtraceRows(NamedTuple):
-    """What V-trace needs to know of r rows, `float32[r]` each."""
+    """What V-trace needs to know about r rows, `float32[r]` each."""
 
     reward: Floats
     """As episodes have it: gained by the row's seat until its next row."""
@@ -55,13 +55,13 @@ class VtraceSettings(NamedTuple):
 
     vtrace_lambda: float
     c_bar: float
-    """Bounds the weights of what lies further ahead."""
+    """Bounds the weights of later rewards and values."""
     rho_bar: float
     """Bounds the weights of the next value."""
 
 
 class VtraceTargets(NamedTuple):
-    """What comes out of V-trace, `float32[r]` each."""
+    """The results of V-trace, `float32[r]` each."""
 
     value_target: Floats
     """What the value should have said."""
@@ -123,7 +123,7 @@ def _own_rows_first(order: Any, start: int, seat: int, places: Any) -> None:
 
 @njit(cache=True)
 def _pay(order: Any, rows: Any, seat: int, places: Any, paid: Any) -> None:
-    """Fills `paid: float64[n]` with what `seat` gains after each of `places`: rewards come just before its next row."""
+    """Fills `paid: float64[n]` with what `seat` gains after each of `places`: rewards fall just before its next row."""
     paid[:] = 0.0
     earner = -1
     for i in range(len(places)):
@@ -139,8 +139,8 @@ def _pay(order: Any, rows: Any, seat: int, places: Any, paid: Any) -> None:
 def _scan(order: Any, rows: Any, settings: Any, seat: int, places: Any, paid: Any, targets: Any) -> None:
     """Fills `targets` at the rows of `seat`, backwards over `places`.
 
-    Between two of the seat's rows three things are carried: its reward, weighted by the opponent's ratios and not
-    (`reward_uncorrected`), and the product of those ratios.
+    Between two of the seat's rows three things are carried: its reward weighted by the opponent's ratios, the same
+    without weights (`reward_uncorrected`), and the product of those ratios.
     """
     reward, reward_uncorrected, importance = 0.0, 0.0, 1.0
     next_value, next_target = 0.0, 0.0
@@ -167,12 +167,12 @@ def _scan(order: Any, rows: Any, settings: Any, seat: int, places: Any, paid: An
 
 
 def belief_weights(order: JointOrder, ratio: Floats, clip: float) -> Floats:
-    """`float32[r]` by how much each row's past is likelier under the learned policy than as it was played.
+    """`float32[r]` how much likelier each row's past is under the learned policy than under the one that played it.
 
     The product of the opponent's `ratio: float32[r]` over its earlier turns, clipped to [1 / clip, clip] and scaled to
-    a mean of 1. What a seat should believe of what is hidden depends on how the opponent came here, and rows show it
-    as the opponent played: where that differs from the learned policy, rows must be weighted by this. One's own past
-    does not matter, since the seat knows all that it depended on.
+    a mean of 1. What a seat should believe about hidden state depends on how the opponent got there, and rows sample
+    it as the opponent played: where that differs from the learned policy, rows need this weight. The seat's own past
+    does not matter, since the seat knows everything it depended on.
     """
     weight: Floats = _past_ratios(order, ratio).clip(1 / clip, clip)
     weight /= weight.mean()

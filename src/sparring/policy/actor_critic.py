@@ -23,7 +23,7 @@ class ActorCritic(Policy):
     `context` is whatever the head needs besides the features (board planes, entity embeddings): a tensor
     with rows first, or None. Only the features pass through the memory core. With a `support: float[bins]` the
     head's value is `[k, bins]`, the logits of a categorical value over it. With a `recall` the encoder also sees some
-    fields of the decision before.
+    fields of the previous decision.
     """
 
     support: Tensor | None
@@ -64,7 +64,7 @@ class ActorCritic(Policy):
         return self._decide(carried, context, memory | recalled)
 
     def unroll_packed(self, observation: Mapping[str, Tensor], legal: Tensor, first: Tensor) -> Output:
-        """Sequences of several matches each, which begin anew where `first: bool[T, B]`."""
+        """Sequences of several matches each; a new one starts where `first: bool[T, B]`."""
         before = self.recall.unroll_packed(observation, first)
         features, context = self._encode({**observation, **before}, legal)
         return self._decide(self.core.unroll_packed(features, first), context, {})
@@ -79,7 +79,7 @@ class ActorCritic(Policy):
         return features.view(*legal.shape[:2], -1), context
 
     def _decide(self, carried: Tensor, context: Tensor | None, memory: Memory) -> Output:
-        """What the head says to features `[T, B, width]` out of the core."""
+        """The head's output for features `[T, B, width]` from the core."""
         steps, batch = carried.shape[:2]
         logits, value = cast("tuple[Tensor, Tensor]", self.head(carried.flatten(0, 1), context))
         return self._output(logits.view(steps, batch, -1), value.view(steps, batch, *value.shape[1:]), memory)

@@ -4,8 +4,8 @@ Each decision is one token: the encoder's features, widened to the transformer's
 the `window - 1` decisions before it in each layer, so that with many layers a match is seen far beyond the window.
 Positions are rotary, so that only distances between decisions count.
 
-What a seat carries are the keys and values of its last `window` decisions, in a ring: a decision costs one step,
-whatever came before. `TurnMemory` keeps the layers' inputs instead and computes keys and values again; that suits one
+A seat carries the keys and values of its last `window` decisions, in a ring buffer, so that a decision costs one step
+however long the match. `TurnMemory` keeps the layers' inputs instead and recomputes keys and values; that suits one
 shallow layer trained from stored memory, this suits deep networks trained on whole matches.
 """
 
@@ -26,7 +26,7 @@ class CausalMemory(nn.Module):
     """features + transformer(features): `layers` of `inner` width between two linear maps.
 
     Memory: `cache: float[k, layers, 2, window, inner]`, keys and values, decision n at place n mod window, and `count:
-    float[k]`, how many decisions there have been. Under autocast the cache has the lower precision, as keys and values.
+    float[k]`, how many decisions there have been. Under autocast the cache has the lower precision of its contents.
     """
 
     def __init__(self, width: int, *, inner: int, window: int, layers: int, heads: int) -> None:
@@ -34,7 +34,7 @@ class CausalMemory(nn.Module):
         self.inner = inner
         self.window = window
         self.checkpointing = False
-        """Whether unrolls work out each layer again in the backward pass instead of keeping what is inside it."""
+        """Whether unrolls recompute each layer's activations in the backward pass instead of keeping them."""
         self.enter = nn.Linear(width, inner)
         self.layers = nn.ModuleList([CausalLayer(inner, heads=heads, depth=layers) for _ in range(layers)])
         self.norm = nn.LayerNorm(inner)
@@ -80,7 +80,7 @@ class CausalMemory(nn.Module):
         steps, cache, count = len(features), memory["cache"], memory["count"].long().unsqueeze(1)
         ring = torch.arange(self.window, device=features.device)
         new = torch.arange(steps, device=features.device)
-        # Decision numbers of what lies in the ring, of which those below 0 are empty, and of the new ones.
+        # Decision numbers of the ring's entries (below 0: empty) and of the new decisions.
         held = count - 1 - (count - 1 - ring) % self.window
         now = count + new
         numbers = torch.cat((held, now), dim=1)
@@ -88,14 +88,14 @@ class CausalMemory(nn.Module):
         visible = (back >= 0) & (back < self.window) & (numbers >= 0).unsqueeze(1)
         line, kept = self._layers(features, self._turn(now), visible, cache)
         after = count + steps
-        number = after - 1 - (after - 1 - ring) % self.window  # what belongs at each place of the ring afterwards
+        number = after - 1 - (after - 1 - ring) % self.window  # the decision at each place of the ring afterwards
         source = torch.where(number >= count, self.window + number - count, ring)
         whole = torch.cat((cache.to(kept.dtype), kept), dim=3)
         at = source[:, None, None, :, None].expand(-1, *whole.shape[1:3], -1, self.inner)
         return line, {"cache": whole.gather(3, at), "count": memory["count"] + steps}
 
     def unroll_packed(self, features: Tensor, first: Tensor) -> Tensor:
-        """Sequences `float[T, B, width]` of several matches each, which begin anew where `first: bool[T, B]`."""
+        """Sequences `float[T, B, width]` of several matches each; a new one starts where `first: bool[T, B]`."""
         steps = torch.arange(len(features), device=features.device)
         start = torch.where(first, steps.unsqueeze(1), 0).cummax(0).values.transpose(0, 1)  # [B, T]
         back = steps.unsqueeze(1) - steps
@@ -166,7 +166,7 @@ class CausalLayer(nn.Module):
         return self.attend(line, query, key, value, visible), kept
 
     def project(self, line: Tensor, turn: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries `[B, heads, T, head]`, keys and values `[B, T, width]` of decisions; positions are turned in."""
+        """Queries `[B, heads, T, head]`, keys and values `[B, T, width]` of decisions, rotary positions applied."""
         query, key, value = self.joint(self.before_attention(line)).chunk(3, dim=-1)
         return _turned(self._split(query), turn), _joined(_turned(self._split(key), turn)), value
 
@@ -188,7 +188,7 @@ def _joined(rows: Tensor) -> Tensor:
 
 
 def _turned(rows: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
-    """Rotary positions: pairs of numbers of `[B, heads, n, head]` turned by the angles of their decisions."""
+    """Rotary positions: rotates pairs of numbers of `[B, heads, n, head]` by the angles of their decisions."""
     cosine, sine = turn
     left, right = rows.float().chunk(2, dim=-1)
     return torch.cat((left * cosine - right * sine, left * sine + right * cosine), dim=-1).to(rows.dtype)

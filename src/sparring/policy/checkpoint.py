@@ -1,7 +1,7 @@
 """Checkpoints: weights as safetensors, everything else as JSON. No pickle, so loading one runs no code.
 
-Checksums of both files lie beside them; a checkpoint of an earlier version, which has none, is read without. Where the
-game numbers named things, its vocabulary is part of the spec: weights made with another one are matched by name.
+A third file holds their checksums; older checkpoints without it are read unchecked. Where the game numbers named
+things, its vocabulary is part of the spec: weights made with another one are matched by name.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ ABOUT = "policy.json"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A policy at rest: what it plays, how it is built, its weights and where they come from."""
+    """A saved policy: what it plays, how it is built, its weights and where they come from."""
 
     spec: GameSpec
     network: Mapping[str, Any]
@@ -43,7 +43,7 @@ class Checkpoint:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the weights: what tells two players of one name apart."""
+        """SHA-256 of the weights, which tells apart two players of the same name."""
         return hashlib.sha256(tensor_bytes(self.weights)).hexdigest()
 
     def policy(
@@ -51,8 +51,8 @@ class Checkpoint:
     ) -> nn.Module:
         """A network with these weights that plays `spec`; raises `InputError` if it cannot.
 
-        `factory` is needed if the user's own code built it: what a checkpoint names is never imported. `say` is told
-        if the weights were made with another vocabulary.
+        `factory` is needed if the user's own code built it: what a checkpoint names is never imported. `say` reports
+        weights made with another vocabulary.
         """
         if self.spec.game != spec.game:
             raise InputError(f"a checkpoint of {self.spec.game} cannot play {spec.game}")
@@ -68,12 +68,12 @@ class Checkpoint:
         try:
             policy.load_state_dict(dict(self.weights_for(policy, spec, say=say)))
         except RuntimeError as error:
-            problem = str(error).strip().splitlines()[-1].strip()  # torch puts a heading above its complaints
+            problem = str(error).strip().splitlines()[-1].strip()  # below torch's heading
             raise InputError(f"weights do not fit their own network: {problem}") from error
         return policy
 
     def weights_for(self, policy: nn.Module, spec: GameSpec, *, say: Callable[[str], None]) -> Mapping[str, Tensor]:
-        """These weights as `policy` of `spec` takes them: in the order of its vocabulary."""
+        """These weights in the order of the vocabulary of `spec`, for `policy`."""
         was, now = self.spec.vocabulary, spec.vocabulary
         if was is None or now is None or was.names == now.names:
             return self.weights

@@ -24,9 +24,9 @@ class Bins(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What a policy says: unmasked logits `float[..., actions]`, value `float[...]`, the memory after.
+    """A policy's output: unmasked logits `float[..., actions]`, value `float[...]`, the memory after.
 
-    `bins` is what `value` is the mean of, where the value is categorical (see `policy.value`).
+    `bins` is the distribution whose mean `value` is, where the value is categorical (see `policy.value`).
     """
 
     logits: Tensor
@@ -43,8 +43,8 @@ class Policy(nn.Module, ABC):
     """
 
     checkpointing: bool = False
-    """Whether `unroll` should work out its activations again for gradients instead of keeping them; a network whose
-    activations are few may pass it over."""
+    """Whether `unroll` should recompute activations in the backward pass instead of keeping them; small networks may
+    ignore it."""
 
     @abstractmethod
     def initial_memory(self, rows: int) -> Memory:
@@ -58,7 +58,7 @@ class Policy(nn.Module, ABC):
     def unroll(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
         """Answers B sequences of T rows: fields `[T, B, *shape]`, `legal: bool[T, B, actions]`.
 
-        Each sequence is of one match and starts from its row of `memory`, `[B, ...]`.
+        Each sequence belongs to one match and starts from its row of `memory`, `[B, ...]`.
         """
 
     def forward(self, observation: Mapping[str, Tensor], legal: Tensor, memory: Memory) -> Output:
@@ -71,7 +71,7 @@ class Packing(Protocol):
     """A policy that can be trained on several matches in one sequence, so that short ones need no padding."""
 
     def unroll_packed(self, observation: Mapping[str, Tensor], legal: Tensor, first: Tensor) -> Output:
-        """Answers sequences as `unroll` does, from no memory on, and anew where `first: bool[T, B]`; carries none."""
+        """As `unroll`, with memory reset at the start and where `first: bool[T, B]`; the output has no memory."""
         ...
 
 
@@ -80,13 +80,13 @@ class Versatile(Protocol):
     """A policy whose weights play more than one spec of their game: other rules, other actions."""
 
     def playing(self, spec: GameSpec) -> Policy:
-        """The same weights for rows of `spec`, as one object however often it is asked; raises `InputError`."""
+        """The same weights for rows of `spec`, always as the same object; raises `InputError`."""
         ...
 
 
 @runtime_checkable
 class Absorbing(Protocol):
-    """A policy that normalises its inputs by running statistics; they are buffers, saved with the weights."""
+    """A policy that normalises its inputs by running statistics, kept in buffers and saved with the weights."""
 
     def absorb(self, observation: Mapping[str, Tensor]) -> None:
         """Updates the statistics with rows `[k, *shape]`. Learners call it once, at the end of each update."""
@@ -99,7 +99,7 @@ def policy_for(policy: Policy, spec: GameSpec) -> Policy:
 
 
 def set_checkpointing(policy: nn.Module, on: bool) -> None:
-    """Tells a policy, and all its parts that can, whether to work out activations again instead of keeping them."""
+    """Turns activation checkpointing on or off in a policy and all its parts that support it."""
     for module in policy.modules():
         if isinstance(getattr(module, "checkpointing", None), bool):
             module.checkpointing = on  # type: ignore[assignment]

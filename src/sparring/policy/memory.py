@@ -6,8 +6,8 @@ the same methods, so that a network is written once and is feed-forward or recur
 - `initial(rows)`: zeroed memory of that many seats;
 - `step(features: float[k, width], memory)`: one decision of k seats;
 - `unroll(features: float[T, B, width], memory)`: T decisions of B seats, the same as T calls of `step`;
-- `unroll_packed(features: float[T, B, width], first: bool[T, B])`: the same for sequences of several matches, which
-  begin anew where `first`.
+- `unroll_packed(features: float[T, B, width], first: bool[T, B])`: the same for sequences of several matches, with
+  memory reset where `first`.
 """
 
 from math import gcd
@@ -71,7 +71,7 @@ class LstmMemory(nn.Module):
         return torch.stack(outputs), memory
 
     def unroll_packed(self, features: Tensor, first: Tensor) -> Tensor:
-        """T LSTM steps, with memory set to zero where another match begins."""
+        """T LSTM steps, with memory reset where another match begins."""
         outputs, memory = [], self.initial(features.shape[1])
         for now, fresh in zip(features.unbind(0), first.unsqueeze(-1).unbind(0), strict=True):
             memory = {name: state.masked_fill(fresh, 0) for name, state in memory.items()}

@@ -9,7 +9,7 @@ from sparring.core import InputError, Vocabulary
 
 
 class NamedEmbedding(nn.Embedding):
-    """An embedding of the numbers of one `kind` in the game's vocabulary: row 0 is unknown, then a row a name."""
+    """An embedding of the numbers of one `kind` in the game's vocabulary: row 0 is unknown, then one row per name."""
 
     def __init__(self, kind: str, rows: int, width: int) -> None:
         super().__init__(rows, width)
@@ -21,8 +21,7 @@ def renumber_weights(
 ) -> dict[str, Tensor]:
     """`weights` made with `was` for a `policy` of `now`: rows of embeddings move with their names.
 
-    A new name starts as the mean of all names that were there. Raises `InputError` if an embedding has other rows than
-    its vocabulary.
+    A new name starts as the mean of all old names. Raises `InputError` if an embedding does not fit its vocabulary.
     """
     renumbered = dict(weights)
     for path, module in policy.named_modules():

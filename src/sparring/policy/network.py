@@ -4,7 +4,7 @@
     network: {factory: my_agents.mine:build}          whatever `build(spec)` returns
 
 A factory is imported only where the user names it: in a preset, on the command line. A checkpoint or run folder keeps
-the name for people to read, and is never a reason to import anything.
+its name for people to read, but never has it imported.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ FACTORY = "factory"
 
 
 def check_network(network: Mapping[str, Any], game: Game, *, where: str) -> None:
-    """Raises `InputError` unless `build_network` will know what to do."""
+    """Raises `InputError` unless `network` is a description that `build_network` understands."""
     if FACTORY not in network:
         convert(network, game.network, where=where)
         return
@@ -45,5 +45,5 @@ def build_network(network: Mapping[str, Any], game: Game, spec: GameSpec) -> Any
 
 
 def load_factory(text: str) -> Factory:
-    """The callable that `package.module:function` names, importable from here or the present folder."""
+    """The callable that `package.module:function` names, installed or in the current folder."""
     return load_code(text, what="a function that builds a policy")

@@ -1,6 +1,6 @@
-"""What a seat saw at its decision before: memory of a few fields of the observation, beside a memory core.
+"""Memory of a few fields of a seat's previous observation, beside a memory core.
 
-An encoder that is shown the fields of both decisions can tell what happened in between.
+An encoder that sees the fields of both decisions can tell what happened in between.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from sparring.core import Field
 from sparring.policy.interface import Memory
 
 _BEFORE = "before_"
-"""Prefix of a field of the decision before, in memory and in what the encoder is shown."""
+"""Prefix of a field of the previous decision, in memory and in the encoder's input."""
 
 
 class Recall:
@@ -26,7 +26,7 @@ class Recall:
         return {_BEFORE + name: torch.from_numpy(field.zeros(rows)).to(device) for name, field in self._fields.items()}
 
     def step(self, observation: Mapping[str, Tensor], memory: Memory) -> tuple[dict[str, Tensor], Memory]:
-        """The fields before, for the encoder, and the memory after k rows."""
+        """The previous fields, for the encoder, and the memory after k rows."""
         return (
             {_BEFORE + name: memory[_BEFORE + name] for name in self._fields},
             {_BEFORE + name: observation[name] for name in self._fields},

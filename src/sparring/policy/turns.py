@@ -1,8 +1,8 @@
 """Memory as attention over past decisions: a causal transformer whose cache is the policy's memory.
 
-What a seat carries is the inputs of each layer at its last `window` decisions. A decision attends to itself and to
-them, with a learned bias for each distance. Keys and values are computed again from the kept inputs, so that gradients
-reach their weights at every decision of a segment, and so that stored memory depends only on the layers below.
+A seat carries the inputs of each layer at its last `window` decisions. A decision attends to itself and to them, with
+a learned bias for each distance. Keys and values are recomputed from the kept inputs, so that gradients reach their
+weights at every decision of a segment, and so that stored memory depends only on the layers below.
 """
 
 import torch
@@ -67,7 +67,7 @@ class TurnMemory(nn.Module):
         return now.transpose(0, 1), {"turns": torch.stack(inputs, dim=1), "seen": there[:, steps:].to(seen.dtype)}
 
     def unroll_packed(self, features: Tensor, first: Tensor) -> Tensor:
-        """Sequences `float[T, B, width]` of several matches each, which begin anew where `first: bool[T, B]`."""
+        """Sequences `float[T, B, width]` of several matches each; a new one starts where `first: bool[T, B]`."""
         steps = torch.arange(len(features), device=features.device)
         match = first.cumsum(0).transpose(0, 1)
         back = steps.unsqueeze(1) - steps

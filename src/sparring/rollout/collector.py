@@ -46,7 +46,7 @@ class Versioned(Protocol):
 
 @runtime_checkable
 class Recurrent(Versioned, Protocol):
-    """A player whose network remembers, and whose memory a learner needs."""
+    """A player whose network has memory, which a learner needs."""
 
     def memory(self, decisions: Decisions) -> dict[str, Array]:
         """The memory each row's answer will start from."""
@@ -55,7 +55,7 @@ class Recurrent(Versioned, Protocol):
 
 @runtime_checkable
 class Forgetting(Protocol):
-    """A player that keeps something for each match elsewhere, and frees it when the match has ended."""
+    """A player that holds something per match elsewhere, and frees it when the match has ended."""
 
     def forget(self, matches: NDArray[np.int32]) -> None:
         """`matches: int32[n]` have ended."""
@@ -64,10 +64,10 @@ class Forgetting(Protocol):
 
 @runtime_checkable
 class Numbered(Protocol):
-    """A player that plays each match by its serial number: one who is many."""
+    """A player that plays differently by the match's serial number: many opponents in one."""
 
     def begin(self, matches: NDArray[np.integer], serials: NDArray[np.int64]) -> None:
-        """The arena's `matches: int[n]` are now those of number `serials: int64[n]`, whoever plays them."""
+        """The arena's `matches: int[n]` now have the numbers `serials: int64[n]`, whoever plays them."""
         ...
 
 
@@ -87,7 +87,7 @@ class Counters:
         return self.decisions / self.batches if self.batches else 0.0
 
     def add(self, more: "Counters") -> None:
-        """Counts what another collector has seen as well."""
+        """Adds what another collector has counted."""
         self.decisions += more.decisions
         self.batches += more.batches
         self.matches += more.matches
@@ -96,7 +96,7 @@ class Counters:
             self.stages.add(stage, seconds)
 
     def take(self) -> "Counters":
-        """What was counted so far, and begins anew."""
+        """The counts so far; they are reset."""
         taken = copy.copy(self)
         self.decisions = self.batches = self.matches = self.failed = 0
         self.stages = Stages()
@@ -113,9 +113,9 @@ class Collector:
         record: names of the players whose episodes are kept.
         segment: steps from one stored memory to the next, for recorded players with memory; 0 stores none.
         truncate_after: steps after which an open episode is handed over unfinished, with the player's value as the
-            expected gain from there, and its rest becomes a new episode; 0 never truncates.
+            expected gain from there; the rest of it becomes a new episode. 0 never truncates.
         keep_policy: whether to keep each answer's whole distribution.
-        first_serial: the number of the first match; collectors of one run that count from far apart never share one.
+        first_serial: the number of the first match; collectors of one run start far apart, so that they share none.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Collector:
 
     @property
     def next_serial(self) -> int:
-        """The number of the match that begins next."""
+        """The number of the next match to begin."""
         return self._next_serial
 
     def collect(self, rows: int) -> Episodes:
@@ -172,14 +172,14 @@ class Collector:
             return self._open.take_finished(self._names)
 
     def collect_within(self, rows: int, seconds: float) -> Episodes | None:
-        """As `collect`, but no longer than `seconds` and a wait; None if no episode has ended by then."""
+        """As `collect`, but for `seconds` and one wait at most; None if no episode has ended by then."""
         end = monotonic() + seconds
         while self._open.finished_rows < rows and monotonic() < end:
             self.advance()
         return self.take_ended()
 
     def take_ended(self) -> Episodes | None:
-        """The episodes that have ended and were not returned yet; None without any."""
+        """The episodes that have ended and were not returned yet; None if there are none."""
         return self.collect(0) if self._open.finished_rows else None
 
     def play(
@@ -192,8 +192,8 @@ class Collector:
         """Plays matches number 0 to `matches` - 1 to their ends, on a fresh collector.
 
         Which matches count is settled before the first move, so that short ones are not favoured. `pulse` is called
-        before every wait with the number of matches that have ended; what it raises breaks off. `ended` gets the
-        numbers, turns and results of matches that count. Returns
+        before every wait with the number of matches that have ended, and may raise to stop. `ended` gets the numbers,
+        turns and results of matches that count. Returns
         `(seated: int32[matches, seats], outcome: float32[matches, seats])`; a failed match has NaN outcomes.
         """
         outcome = np.full((matches, self._arena.spec.seats), np.nan, np.float32)
@@ -209,7 +209,7 @@ class Collector:
     def waits(
         self, matches: int, ended: Callable[[NDArray[np.int64], NDArray[np.int32], Results], None]
     ) -> Iterator[int]:
-        """As `play`, in the hands of the caller: yields before every wait how many matches have ended."""
+        """`play` as an iterator: yields before every wait how many matches have ended."""
         pending = matches
         self.decided = 0
         while pending > 0:
@@ -220,11 +220,11 @@ class Collector:
             if counted.any():
                 ended(serials[counted], turns[counted], results.take(np.flatnonzero(counted)))
             pending -= int(counted.sum())
-            if pending > 0:  # nobody is asked about the matches that follow
+            if pending > 0:  # matches beyond the last need no answers
                 self._answer(decisions)
 
     def advance(self) -> tuple[NDArray[np.int64], Results]:
-        """One wait, one answer from each player concerned, one act; returns ended matches with their serials."""
+        """One wait, one answer from each player concerned, one act; returns the ended matches and their serials."""
         decisions, serials, _, results = self._wait()
         self._answer(decisions)
         return serials, results
@@ -274,14 +274,14 @@ class Collector:
                 raise IllegalAction(f"player {self._who_broke_the_rules(decisions, action)}: {error}") from error
 
     def _who_broke_the_rules(self, decisions: Decisions, action: NDArray[np.int32]) -> str:
-        """The name of the player of the first action that is not legal."""
+        """The name of the player whose action is the first that is not legal."""
         allowed = (action >= 0) & (action < self._arena.spec.actions)
         allowed[allowed] = decisions.legal[np.flatnonzero(allowed), action[allowed]]
         row = int(np.flatnonzero(~allowed)[0]) if not allowed.all() else 0
         return self._names[int(self._seated[decisions.match[row], decisions.seat[row]])]
 
     def _rows_by_player(self, decisions: Decisions) -> Iterator[tuple[int, NDArray[np.intp] | slice]]:
-        """The players that have rows, each with its rows; all rows of a player who is alone, as a slice."""
+        """Each player that has rows, with the rows; if it is the only one, as a slice."""
         seated = self._seated[decisions.match, decisions.seat]
         asked = np.unique(seated).tolist()
         for number in asked:
@@ -305,7 +305,7 @@ class Collector:
         return answers.action
 
     def _checked(self, number: int, answers: Answers, rows: int) -> Answers:
-        """`answers`, if there is one action for each row: players may be anybody's code."""
+        """`answers`, if it has one action for each row: players may be anybody's code."""
         action = getattr(answers, "action", None)
         if isinstance(action, np.ndarray) and action.shape == (rows,) and action.dtype.kind in "iu":
             return answers
@@ -315,7 +315,7 @@ class Collector:
         )
 
     def _memory_before(self, player: Player, decisions: Decisions, slots: NDArray[np.intp]) -> dict[str, Array] | None:
-        """What the player remembers before those rows that start a segment; None where no memory is stored."""
+        """The player's memory before the rows that start a segment; None if no memory is stored."""
         if self._segment == 0 or not isinstance(player, Recurrent):
             return None
         length = self._open.length[slots]
@@ -323,7 +323,7 @@ class Collector:
         return player.memory(decisions.take(np.flatnonzero(starts)))
 
     def _truncate(self, slots: NDArray[np.intp], answers: Answers) -> None:
-        """Hands over the episodes that have grown to `truncate_after` steps, valued by the present answer."""
+        """Hands over episodes that have reached `truncate_after` steps, bootstrapped with the value just answered."""
         if self._truncate_after == 0:
             return
         rows = np.flatnonzero(self._open.length[slots] == self._truncate_after)
@@ -332,7 +332,7 @@ class Collector:
             self._finish(slots[rows], outcome=np.zeros(len(rows), np.float32), last_value=value, complete=False)
 
     def _steps(self, decisions: Decisions, answers: Answers) -> Steps:
-        """The rows as they are recorded; what the player does not say is 0, and the reward is still to come."""
+        """The rows to record; what the player does not answer is 0, and so is the reward, which is yet to come."""
         nothing: NDArray[np.float32] = np.broadcast_to(np.float32(0), len(decisions))
         if self._keep_policy and answers.policy is None:
             raise ValueError("this collector keeps policies, but a recorded player gives none")
@@ -368,7 +368,7 @@ class Collector:
         self.counters.failed += failed
 
     def _seat(self, matches: NDArray[np.int32] | NDArray[np.int64]) -> None:
-        """Seats the matches that the arena's `matches` are now, and tells players and an arena that want to know."""
+        """Seats the players of the arena's new `matches`, and tells the players and arenas that ask for it."""
         serials = self._serial[matches]
         self._seated[matches] = self._lineup(serials)
         for player in self._players:

@@ -1,7 +1,7 @@
 """Lineups: which player sits in which seat of which match.
 
 A lineup maps serial numbers of matches to player numbers, so that opponents may differ by match and the
-assignment depends on nothing but the match's number, and what was known when it was given out.
+assignment depends only on the match's number and on what was known when that number was given out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,11 +38,11 @@ def taking_turns(players: Sequence[int], seats: int) -> Lineup:
 
 
 class Meetings:
-    """Player 0 against itself or another player, drawn by lot in shares that may change from one match on.
+    """Player 0 against itself or another player, drawn at random in shares that may change over time.
 
     Who meets whom depends on the seed, the match's serial number, and the shares that held when that number was given
-    out: nothing that is drawn changes when shares change later. Against another, player 0 takes turns in the seats.
-    Opponents of a number above `last` are all played by the player of number `last`.
+    out: later changes of the shares do not change earlier draws. Against another, player 0 takes turns in the seats.
+    Opponents with a number above `last` are all played by player `last`.
     """
 
     def __init__(self, seats: int, *, seed: int, last: int) -> None:
@@ -50,8 +50,8 @@ class Meetings:
         self._last = last
         self._start = mix(np.array([seed % 2**64], np.uint64))
         self._tables: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
-        """From which serial on, the opponents' numbers, and the end of each one's part of [0, 1). The list is replaced,
-        never changed: matches may begin in another thread meanwhile."""
+        """First serial, the opponents' numbers, and where each one's part of [0, 1) ends. The list is replaced, never
+        changed: matches may begin in another thread meanwhile."""
 
     def change(self, shares: Mapping[int, float], *, at: int) -> None:
         """From match `at` on, player 0 meets each opponent in this share of its matches, and itself in the rest."""
@@ -59,12 +59,12 @@ class Meetings:
         self._tables = [*(earlier for earlier in self._tables if earlier[0] < at), table]
 
     def forget(self, before: int) -> None:
-        """Nobody will ask about matches before number `before` again."""
+        """Drops what is needed only for matches before number `before`."""
         ends = [at for at, _, _ in self._tables[1:]]
         self._tables = self._tables[sum(end <= before for end in ends) :]
 
     def opponents(self, serials: NDArray[np.int64]) -> NDArray[np.int64]:
-        """`int64[n]` whom player 0 meets in each match; 0: itself."""
+        """`int64[n]` player 0's opponent in each match; 0 for itself."""
         tables = self._tables
         lot = (mix(self._start + serials.astype(np.uint64) * STEP) >> np.uint64(11)) / 2.0**53
         table_of = np.searchsorted([at for at, _, _ in tables], serials, side="right") - 1

@@ -1,4 +1,4 @@
-"""Rows that grow at the end, and lists of numbers that grow beside each other: what open episodes are kept in."""
+"""What open episodes are kept in: a growing log of rows, and a growing list of row numbers for each seat."""
 
 from typing import Generic, TypeVar
 
@@ -12,7 +12,7 @@ R = TypeVar("R", bound=Rows)
 
 
 class Log(Generic[R]):
-    """Rows of one kind, appended in the order they come; the arrays double when they are full."""
+    """Rows in the order they were appended; the arrays double when they are full."""
 
     def __init__(self, like: R, *, capacity: int = 4096) -> None:
         self._room = like.empty(capacity)
@@ -40,7 +40,7 @@ class Log(Generic[R]):
         self.used = len(numbers)
 
     def restore(self, rows: R) -> None:
-        """Holds `rows` and nothing else."""
+        """Replaces all rows by `rows`."""
         self.used = 0
         self.append(rows)
 

@@ -1,8 +1,8 @@
 """Open episodes: the steps of every seat whose match is still being played.
 
 Hundreds of episodes grow at the same time and their steps arrive interleaved. Instead of a buffer per seat, all steps
-go to the end of one log, and each memory slot (match * seats + seat) keeps the numbers of its own; a finished episode
-is then one gather. Once half of the log has been taken out, the steps of open episodes move to its front.
+go to the end of one log, and each memory slot (match * seats + seat) keeps the row numbers of its own; a finished
+episode is then one gather. Once half of the log has been taken out, the steps of open episodes move to its front.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from sparring.rollout.log import Log, NumberLists
 
 @dataclass
 class _Finished:
-    """Episodes that ended and were not taken out yet."""
+    """Episodes that have ended but were not taken yet."""
 
     headers: list[Headers] = field(default_factory=list)
     rows: list[NDArray[np.intp]] = field(default_factory=list)
@@ -44,7 +44,7 @@ class OpenEpisodes:
         self._finished = _Finished()
 
     def pay(self, slots: NDArray[np.intp], reward: NDArray[np.float32]) -> None:
-        """Adds `reward: float32[k]` to the last step of each of `slots: intp[k]`; a slot without steps gets nothing."""
+        """Adds `reward: float32[k]` to the last step of each of `slots: intp[k]` that has one."""
         length = self.length[slots]
         paid = np.flatnonzero(length > 0)
         last = self._row_of.get(slots[paid], length[paid] - 1)
@@ -55,7 +55,7 @@ class OpenEpisodes:
     ) -> None:
         """The next step of each of `slots: intp[k]`, played with weights of `version`.
 
-        `memory` holds what the policy remembered before those steps that start a segment, in their order.
+        `memory` is the policy's memory before the steps that start a segment, in their order.
         """
         length = self.length[slots]
         self._row_of.put(slots, length, self._log.append(steps))
@@ -120,7 +120,7 @@ class OpenEpisodes:
         return episodes
 
     def snapshot(self) -> dict[str, Array]:
-        """Everything the open episodes are made of, with nothing finished left inside."""
+        """The whole state, once all finished episodes have been taken."""
         self._keep_open()
         state: dict[str, Array] = {
             "length": self.length.copy(),

@@ -1,4 +1,4 @@
-"""Self-play into an episode store: streams whole shards, goes on at the count on disk."""
+"""Self-play into an episode store: writes whole shards, and goes on from the count on disk."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ class Played:
 
 
 class Matches(Protocol):
-    """Matches that are played somewhere. Which count is settled before they begin, so that short ones are not favoured;
-    one that fails is replaced by one more."""
+    """A source of matches. Which count is settled before they begin, so that short ones are not favoured; one that
+    fails is replaced by one more."""
 
     counters: Counters
 
@@ -33,7 +33,7 @@ class Matches(Protocol):
 
 
 class MatchesHere:
-    """So many matches on an arena: one player against itself, or two against each other, taking turns in the seats."""
+    """`matches` matches on an arena: one player against itself, or two taking turns in the seats."""
 
     def __init__(self, arena: Arena, players: Mapping[str, Player], matches: int, *, keep_policy: bool) -> None:
         lineup = taking_turns(range(len(players)), arena.spec.seats)
@@ -59,8 +59,8 @@ def play_into_store(
 ) -> Played:
     """Lets `source` play until `store` holds `matches` matches, or `stop()`.
 
-    A shard is written every `shard` matches, and at the end; `progress` is told how many matches have been played,
-    stored or not.
+    A shard is written every `shard` matches, and at the end; `progress` gets the number of matches played, stored or
+    not.
     """
     wanted = matches - store.matches
     parts: list[Episodes] = []

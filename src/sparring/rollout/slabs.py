@@ -3,7 +3,7 @@
 One block of memory holds every column for all groups of matches, end to end; a group of m matches has room for
 m * seats rows and m results. Parent and workers see the same numpy arrays.
 
-The block has no name, only open files: it is gone with the last process that uses it, however that one ended.
+The block has no name, only open files: it disappears with the last process that uses it, however that one ends.
 """
 
 import mmap
@@ -31,9 +31,9 @@ class Group:
 
     worker: int
     matches: slice
-    """Of the whole arena."""
+    """In the whole arena."""
     rows: slice
-    """Of the slabs."""
+    """In the slabs."""
 
     @property
     def size(self) -> int:
@@ -42,7 +42,7 @@ class Group:
 
 
 def make_groups(*, matches: int, seats: int, workers: int, each: int) -> list[Group]:
-    """`matches` dealt to `workers` workers with `each` groups, as evenly as it goes; empty groups are left out."""
+    """`matches` dealt as evenly as possible to `workers` workers with `each` groups; empty groups are left out."""
     bounds = np.linspace(0, matches, workers * each + 1).astype(int).tolist()
     return [
         Group(number // each, slice(start, stop), slice(start * seats, stop * seats))
@@ -56,7 +56,7 @@ class Block:
 
     def __init__(self, size: int) -> None:
         free = free_memory()
-        if free is not None and size > free:  # the system would promise it, and kill somebody later
+        if free is not None and size > free:  # the system would overcommit, and kill a process later
             raise InputError(
                 f"workers would share {size / 2**20:,.0f} MiB of memory, of which {free / 2**20:,.0f} MiB are free; "
                 "lower the number of matches"
@@ -76,7 +76,7 @@ class Block:
 
     def close(self) -> None:
         """Lets go of the memory; may be called twice."""
-        with suppress(BufferError):  # somebody still holds rows of the last wait; the memory goes with them
+        with suppress(BufferError):  # rows of the last wait are still held; the memory goes with them
             self.memory.close()
         if self._file >= 0:
             os.close(self._file)
@@ -84,7 +84,7 @@ class Block:
 
 
 def nameless_file() -> int:
-    """A handle of an empty file in memory that is gone as soon as nobody has it open."""
+    """A handle of an empty file in memory that disappears when it is no longer open anywhere."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("sparring")
     with tempfile.TemporaryFile() as file:
@@ -121,7 +121,7 @@ class Slabs:
         """`float64[matches]` seconds that workers have played, each group's at the number of its first match."""
 
     def write(self, group: Group, decisions: Decisions, results: Results) -> None:
-        """Copies what a group's arena says into the group's part; matches get their numbers in the whole arena."""
+        """Copies rows and results of a group's arena into the group's part, with match numbers of the whole arena."""
         first = group.matches.start
         rows = slice(group.rows.start, group.rows.start + len(decisions))
         self.decisions.write(rows, decisions)

@@ -1,12 +1,12 @@
-"""The episode store: a folder of Arrow files that say themselves what is in them.
+"""The episode store: a folder of self-describing Arrow files.
 
-Each shard is one Arrow IPC file with a row per episode; what happened in an episode is in list columns, so any
+Each shard is one Arrow IPC file with a row per episode; the steps of an episode are in list columns, so any
 Arrow reader can open it. The game's spec and the counts are in the schema's metadata, the players' names and
 the versions of their weights in columns. A shard is written whole or not at all, and holds whole matches. Where the
-game numbers named things, the spec has its vocabulary: `read_episodes` gives the numbers of what is installed here.
+game numbers named things, the spec has its vocabulary, and `read_episodes` renumbers to what is installed here.
 
 A shard carries its own checksum, in the schema's metadata. It is verified before Arrow sees a byte of the file, and
-what Arrow then finds is validated in full, so that a damaged shard is one `InputError` and never wrong data.
+what Arrow then reads is validated in full, so that a damaged shard is one `InputError` and never wrong data.
 """
 
 import hashlib
@@ -41,11 +41,11 @@ _HEADERS = {
 }
 """Stored as they are; lengths are in the list columns, players are stored by name."""
 _FACTS = {"rating": pa.float32(), "played_at": pa.int64()}
-"""Headers that matches of people have."""
+"""Headers of matches between people only."""
 _CHECKSUM = b"sparring.checksum"
 _SEAL = re.compile(rb"sparring-shard-sha256=([0-9a-f]{64})")
 _BLANK = b"sparring-shard-sha256=" + b"0" * 64
-"""What stands in the place of the checksum while it is computed."""
+"""Stands in for the checksum while it is computed."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ def size_of(episodes: Episodes) -> ShardSize:
 
 
 class EpisodeStore:
-    """A folder of shards, numbered in the order they were written; from opening to `close` nobody else can open it.
+    """A folder of shards, numbered in the order they were written; locked from opening to `close`.
 
-    Opening a folder verifies and counts what is there, so that a writer that was killed goes on at the count on disk.
+    Opening a folder verifies and counts what is there, so that after a kill a writer goes on from the count on disk.
     """
 
     def __init__(self, path: Path, spec: GameSpec, *, about: Mapping[str, Any] | None = None) -> None:
@@ -124,14 +124,14 @@ class EpisodeStore:
             self._lock = None
 
     def append(self, episodes: Episodes) -> Path:
-        """Writes `episodes` as the next shard; their matches are numbered on from those on disk."""
+        """Writes `episodes` as the next shard; the numbers of their matches continue those on disk."""
         _, numbered = np.unique(episodes.headers.serial, return_inverse=True)
         serial = self.matches + numbered.astype(np.int64).reshape(-1)
         renumbered = replace(episodes, headers=replace(episodes.headers, serial=serial))
         return self.add(shard_bytes(renumbered, about=self._about), size_of(episodes))
 
     def add(self, content: bytes, episodes: ShardSize) -> Path:
-        """Writes what `shard_bytes` made elsewhere as the next shard; its serial numbers must be nobody else's here."""
+        """Writes what `shard_bytes` made elsewhere as the next shard; its serial numbers must be new to this store."""
         if self._lock is None:
             raise ValueError(f"{self.path}: this store has been closed")
         path = self.path / f"{self._next:08d}{SUFFIX}"
@@ -153,9 +153,9 @@ def read_episodes(
 ) -> Iterator[Episodes]:
     """The episodes of each shard in the store at `path`, in the order they were written.
 
-    Numbers of named things are those of the game as it is installed here, or as they were written if it is not: the
-    vocabulary in the spec says which. `say` is told if they were others. Raises `InputError` if there are no episodes,
-    or if they are not of `game`.
+    Numbers of named things are translated to the game as installed here, or left as written if it is not; the
+    vocabulary in the spec says which. `say` reports a translation. Raises `InputError` if there are no episodes, or if
+    they are not of `game`.
     """
     found = shards(Path(path))
     if not found:
@@ -185,7 +185,7 @@ def renumbering(spec: GameSpec, now: Vocabulary) -> str:
 
 
 def renumber(episodes: Episodes, now: Vocabulary, shard: Path) -> tuple[Episodes, int]:
-    """`episodes` of a spec with another vocabulary in the numbers of `now`, and how many numbers became 0, unknown."""
+    """`episodes` of another vocabulary in the numbers of `now`, and how many numbers became 0, unknown."""
     was = episodes.spec.vocabulary
     assert was is not None
     try:
@@ -212,12 +212,12 @@ def shard_serials(path: Path) -> NDArray[np.int64]:
 
 
 def shard_info(path: Path) -> ShardInfo:
-    """What the shard at `path` says it holds; raises `InputError` if it is damaged."""
+    """The metadata of the shard at `path`; raises `InputError` if it is damaged."""
     return _open(path)[0]
 
 
 def shard_headers(path: Path) -> tuple[ShardInfo, Headers]:
-    """What the shard at `path` holds, and the header of each of its episodes; raises `InputError` if it is damaged."""
+    """The metadata of the shard at `path`, and the headers of its episodes; raises `InputError` if it is damaged."""
     content = _content(path)
     info = _parse(content, path)[0]
     wanted = [info.columns.index(name) for name in (*_HEADERS, *_FACTS, "player", "action") if name in info.columns]
@@ -281,7 +281,7 @@ def spec_of(content: bytes) -> GameSpec:
 
 
 def _open(path: Path) -> tuple[ShardInfo, Any]:
-    """What the metadata of a shard says, and Arrow's reader of it; the file is read whole and its checksum verified."""
+    """A shard's metadata, and Arrow's reader of it; the whole file is read and its checksum verified."""
     return _parse(_content(path), path)
 
 
@@ -293,7 +293,7 @@ def _content(path: Path) -> bytes:
 
 
 def _columns(file: Any, info: ShardInfo) -> dict[str, Any]:
-    """The columns that an Arrow reader gives, validated, each as one array."""
+    """The columns of an Arrow reader, validated, each as one array."""
     table = file.read_all()
     table.validate(full=True)
     table = table.combine_chunks()
@@ -355,7 +355,7 @@ def _spec(data: Mapping[str, Any], path: Path) -> GameSpec:
 
 
 def _check(episodes: Episodes, info: ShardInfo) -> None:
-    """Raises `ValueError` unless the numbers are of the game that the shard names."""
+    """Raises `ValueError` unless the numbers are possible in the shard's game."""
     headers, action = episodes.headers, episodes.steps.action
     if len(np.unique(headers.serial)) != info.matches:
         raise ValueError(f"other than the {info.matches} matches that were written")
@@ -375,21 +375,21 @@ def _line(error: BaseException) -> str:
 
 
 def _cells(array: Array) -> Any:
-    """A flat Arrow array of `array: dtype[r, ...]`, one entry a row; booleans become bytes inside."""
+    """An Arrow array of `array: dtype[r, ...]`, one entry per row; booleans become bytes."""
     flat = np.ascontiguousarray(array).reshape(-1)
     values = pa.array(flat.view(np.uint8) if flat.dtype == np.bool_ else flat)
     return values if array.ndim == 1 else pa.FixedSizeListArray.from_arrays(values, prod(array.shape[1:]))
 
 
 def _plain(column: Any, kind: Any) -> Any:
-    """`column` if it is of type `kind` and nothing is missing in it."""
+    """`column`, if it is of type `kind` and without gaps."""
     if column.type != kind or column.null_count:
         raise ValueError(f"a column of {column.type} with {column.null_count} gaps where {kind} was expected")
     return column
 
 
 def _offsets(column: Any, rows: int) -> Array:
-    """`int32[n + 1]` where each list of a column starts, of `rows` values in all laid end to end without gaps."""
+    """`int32[n + 1]` where each list of a column starts; the lists must hold `rows` values end to end."""
     if not isinstance(column, pa.ListArray) or column.null_count:
         raise ValueError(f"a column of {column.type} where lists were expected")
     offsets: Array = column.offsets.to_numpy()
@@ -399,7 +399,7 @@ def _offsets(column: Any, rows: int) -> Array:
 
 
 def _values(column: Any, like: Array, lengths: Array) -> Array:
-    """The numbers of a list column laid end to end, as rows of the dtype and shape that `like` has."""
+    """The numbers of a list column laid end to end, with the dtype and row shape of `like`."""
     if not np.array_equal(np.diff(_offsets(column, int(lengths.sum()))), lengths):
         raise ValueError("columns whose episodes differ in length")
     cells = column.values

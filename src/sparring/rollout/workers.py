@@ -1,8 +1,8 @@
 """Local workers: an arena whose matches are played by other processes.
 
 Each worker plays two groups of matches, so that it steps one while the other waits for its actions. Rows and
-actions lie in shared memory; a message is three numbers: which group, how many rows, how many results. For whoever
-plays it, `WorkerArena` is an arena like any other, and `wait` returns whatever groups are ready.
+actions lie in shared memory; a message is three numbers: which group, how many rows, how many results. From outside,
+`WorkerArena` is an arena like any other, and `wait` returns whatever groups are ready.
 """
 
 import signal
@@ -39,7 +39,7 @@ from sparring.core.interrupts import leave_signals_to_parent
 from sparring.rollout.slabs import Block, Group, Slabs, make_groups
 
 GROUPS = 2
-"""Groups of matches a worker: one is stepped while the other waits."""
+"""Groups of matches per worker: one is stepped while the other waits."""
 _POST = struct.Struct("<iii")
 _WORKERS = "env/workers"
 """The stage in which the parent waits for workers."""
@@ -50,12 +50,12 @@ _START_TRIES = 3
 
 
 class Phase(Enum):
-    """Where a group of matches stands; it goes through these in order, again and again."""
+    """The state of a group of matches; it cycles through these in order."""
 
     STEPPING = auto()
     """Its worker plays it and will post rows, results or both."""
     SHOWN = auto()
-    """Its rows were returned by `wait` and not all of them have their action."""
+    """Its rows were returned by `wait`, and some have no action yet."""
     ANSWERED = auto()
     """Every row has its action; the worker is told with the next `wait`."""
 
@@ -69,7 +69,7 @@ class _Worker:
     line: "Connection[Any, Any]"
     groups: list[int]
     heard: float
-    """When it said something last, or was told to play on."""
+    """When it last sent something, or was told to play on."""
     proven: bool = False
     """Whether it has posted anything yet."""
     hung_up: bool = False
@@ -78,7 +78,7 @@ class _Worker:
 
 @dataclass
 class _News:
-    """What has come in during one `wait`."""
+    """What has arrived during one `wait`."""
 
     posts: list[tuple[int, int, int]] = field(default_factory=list)
     """(group, rows, results) as the workers posted them."""
@@ -96,7 +96,7 @@ class _News:
 class WorkerArena:
     """`matches` matches of `game` in `workers` processes; see `sparring.core.Arena`.
 
-    A worker that dies is noticed at once, one that says nothing for `stall` seconds is killed; its traceback is said
+    A worker that dies is noticed at once, one that sends nothing for `stall` seconds is killed; its traceback is shown
     once, its matches are reported as failed, and a new process starts others. A worker that cannot even start
     ends the run.
     """
@@ -131,7 +131,7 @@ class WorkerArena:
         self._row_of = np.full(slots, -1, np.intp)
         """`intp[slots]` the slab row that was shown for a memory slot and has no action yet, or -1."""
         self._orphans = np.zeros(slots, np.int32)
-        """`int32[slots]` rows that were shown of matches which died since; their actions go nowhere."""
+        """`int32[slots]` shown rows of matches that have died since; their actions go nowhere."""
         self._running = np.zeros(matches, np.bool_)
         """`bool[matches]` whether a row of the match has been shown."""
         self._context = get_context("spawn")
@@ -146,13 +146,13 @@ class WorkerArena:
         }
 
     def start(self) -> None:
-        """Blocks until every worker has said something, and raises what `wait` would raise if that is bad news."""
+        """Blocks until every worker has sent something; raises what `wait` would raise if that is bad news."""
         for worker in self._workers.values():
             wait([worker.line, worker.process.sentinel])
             self._early += self._read(worker)
 
     def gather(self, rows: int, seconds: float) -> None:
-        """See `sparring.core.Gathering`; workers whose rows are in stand idle meanwhile."""
+        """See `sparring.core.Gathering`; workers whose rows have arrived are idle meanwhile."""
         self._batch_rows, self._batch_seconds = rows, seconds
 
     def wait(self) -> tuple[Decisions, Results]:
@@ -171,7 +171,7 @@ class WorkerArena:
                 posts = self._read(worker) if worker.line in ready else []
                 news.posts += posts
                 dead = worker.hung_up or worker.process.sentinel in ready or self._stalled(worker)
-                if dead and not posts:  # what it still said is taken first; the next round looks again
+                if dead and not posts:  # its last posts are taken first; the next round looks again
                     news.posts = [post for post in news.posts if post[0] not in worker.groups]
                     news.failed += self._replace(worker)
             if news:
@@ -179,7 +179,7 @@ class WorkerArena:
         return self._show(news)
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
-        """Puts `actions: int32[k]` where the workers read them; if one is not legal nothing is played."""
+        """Puts `actions: int32[k]` where the workers read them; if one is illegal, nothing is played."""
         if actions.shape != decisions.match.shape:
             raise ValueError(f"{len(decisions)} rows need as many actions, got shape {list(actions.shape)}")
         slots = decisions.slots(self.spec)
@@ -217,11 +217,11 @@ class WorkerArena:
         return [worker.process.pid or 0 for worker in self._workers.values()]
 
     def helpers(self) -> Helpers:
-        """The workers, and for how long they have stepped their matches."""
+        """The workers, and how long they have stepped their matches."""
         return Helpers(len(self._workers), {"env": float(self._slabs.busy.sum())}, waits=_WORKERS, setting="workers")
 
     def _enough(self, news: _News, deadline: float) -> bool:
-        """Whether `wait` should return what has come in."""
+        """Whether `wait` should return what has arrived."""
         stepping = Phase.STEPPING in self._phase
         if not news:
             if not stepping:
@@ -239,7 +239,7 @@ class WorkerArena:
             raise IllegalAction(f"match {shown.match[row]}, seat {shown.seat[row]}: action {action} is not legal")
 
     def _start(self, number: int, *, delay: float = 0.0) -> _Worker:
-        """A fresh process for worker `number`, playing matches no process before it has played."""
+        """A fresh process for worker `number`, playing matches that no process has played before."""
         ours, theirs = self._context.Pipe()
         mine = {index: group for index, group in enumerate(self._groups) if group.worker == number}
         seeds = np.random.SeedSequence([self._seed, number, self._starts]).generate_state(len(mine))
@@ -262,7 +262,7 @@ class WorkerArena:
         return _Worker(number, process, ours, list(mine), monotonic())
 
     def _send(self, group: int) -> None:
-        """Tells a worker that a group has its actions. One that just died is found by the next `wait`."""
+        """Tells a worker that a group has its actions. If it has just died, the next `wait` finds out."""
         worker = self._workers[self._groups[group].worker]
         self._phase[group] = Phase.STEPPING
         worker.heard = monotonic()
@@ -288,7 +288,7 @@ class WorkerArena:
         return posts
 
     def _hear_failure(self, worker: _Worker, kind: str, text: str) -> None:
-        """Shows a worker's traceback; what is the caller's own fault is raised here as there."""
+        """Shows a worker's traceback; the caller's own mistakes are raised again here."""
         if kind == IllegalAction.__name__:
             raise IllegalAction(text)
         if kind == InputError.__name__:
@@ -306,7 +306,7 @@ class WorkerArena:
         return True
 
     def _replace(self, worker: _Worker) -> list[Results]:
-        """Starts another process for a dead one; its running matches, if there are any, as failed results."""
+        """Starts another process for a dead one; returns its running matches, if any, as failed results."""
         worker.line.close()
         worker.process.join(1.0)
         worker.process.kill()
@@ -335,7 +335,7 @@ class WorkerArena:
         return [Results(match=match, outcome=zeros, reward=zeros.copy(), failed=np.ones(len(match), np.bool_))]
 
     def _show(self, news: _News) -> tuple[Decisions, Results]:
-        """The rows and results that came in; the rows are views if they are of one group."""
+        """The rows and results that arrived; the rows are views if they come from one group."""
         results, rows = [*news.failed], []
         for number, count, ended in news.posts:
             group = self._groups[number]
@@ -367,7 +367,7 @@ def play_groups(
     delay: float = 0.0,
 ) -> None:
     """A worker process: steps whichever of its `groups` has its actions, until the parent closes the line."""
-    leave_signals_to_parent()  # who closes the line
+    leave_signals_to_parent()  # which closes the line
     arenas: dict[int, Arena] = {}
     sleep(delay)
     try:
