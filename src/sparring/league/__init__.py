@@ -1,14 +1,14 @@
-"""Who plays whom, what came of it, how strong each is.
+"""Who plays whom, with what result, and how strong each player is.
 
 `entrants` players by name; `seating` names to players and an arena; `evaluation` matches that are counted; `by_hand`
-a person against a player; `selfplay` matches that are kept; `serve` named players behind a policy server.
+a person against a player; `selfplay` matches that are stored; `serve` named players behind a policy server.
 
-`ledger` rated matches in a file; `rated` what goes into it; `exchange` to and from other files; `counts` who did what
-against whom; `ratings` the model; `subsets` ratings by seat, team set, opening; `intransitivity` what ratings cannot
-say; `team_ratings` mixed teams; `standings` all of it together.
+`ledger` rated matches in a file; `rated` what goes into it; `exchange` to and from other files; `counts` results by
+pair; `ratings` the model; `subsets` ratings by seat, team set, opening; `intransitivity` what ratings cannot show;
+`team_ratings` mixed teams; `standings` all of these together.
 
-`bouts` pairs of matches between two; `schedules` who meets whom; `sprt` when a difference is sure; `tournament` all of
-it together.
+`bouts` pairs of matches between two; `schedules` who meets whom; `sprt` when a difference is certain; `tournament` all
+of these together.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""Bouts: some pairs of matches between two entrants, each pair from one start with seats changed.
+"""Bouts: pairs of matches between two entrants, each pair from one start with seats swapped.
 
-A start is a number: the opening, teams and chance of a match. Starts come in blocks, and a block is the first matches
-of an arena's slots: two arenas with the same settings and seed begin the same matches in the same slots. So every two
-players meet in the same starts, and which start a match is from tells everything about how it began.
+A start is a number that stands for the opening, teams and chance of a match. Starts come in blocks, and a block is the
+first matches of an arena's slots: two arenas with the same settings and seed begin the same matches in the same slots.
+So all pairs of players meet in the same starts, and a match's start determines how it began.
 """
 
 import time
@@ -27,12 +27,12 @@ from sparring.league.verdicts import judged
 from sparring.rollout import Collector
 
 BLOCK = 16
-"""Starts of a block: the matches that are played at the same time."""
+"""Starts per block: the matches that are played at the same time."""
 
 
 @dataclass(frozen=True)
 class Bout:
-    """What two entrants are to play: starts of one block, by who sits first."""
+    """What two entrants are to play: starts from one block, by who sits first."""
 
     one: int
     """The number of an entrant."""
@@ -46,7 +46,7 @@ class Bout:
 
 @dataclass(frozen=True)
 class Ended:
-    """What came of a match."""
+    """The result of a match."""
 
     start: int
     order: int
@@ -59,7 +59,7 @@ class Ended:
 
 @dataclass
 class Played:
-    """What came of a bout."""
+    """The results of a bout."""
 
     bout: Bout
     ended: list[Ended] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Played:
 
 
 class Series:
-    """How the matches of a tournament are named, so that each is known again: by players, rules, seed and start."""
+    """The ids of a tournament's matches, made of players, rules, seed and start, so that each is recognised."""
 
     def __init__(self, seating: Seating, style: Style, *, seed: int) -> None:
         self.identities = [identity(entrant, style) for entrant in seating.entrants]
@@ -88,14 +88,14 @@ class Series:
         self.settings = settings
 
     def prefix(self, one: int, other: int) -> str:
-        """What the ids of all matches between two entrants begin with, however the entrants are numbered."""
+        """The prefix of the ids of all matches between two entrants, however the entrants are numbered."""
         players = sorted(self.identities[number] for number in (one, other))
         facts = [self._game, self.settings, players, self.seed]
         return sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()[:24] + "-"
 
     @property
     def prefixes(self) -> list[str]:
-        """What the ids of all its matches begin with."""
+        """The prefixes of the ids of all its matches."""
         return [self.prefix(*pair) for pair in combinations(range(len(self.identities)), 2)]
 
     def id(self, one: int, other: int, start: int, order: int) -> str:
@@ -116,7 +116,7 @@ class Series:
 class Table:
     """Where bouts are played: entrants are seated when they are first needed, and stay.
 
-    `enter` is given matches as soon as they have ended, as a ledger takes them; a `keeper` is shown each.
+    `enter` gets matches as soon as they have ended, in the form of a ledger; a `keeper` is shown each.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Table:
         return self._seated[number]
 
     def play(self, bout: Bout, *, pulse: Callable[[int], None] = lambda ended: None) -> Played:
-        """Plays a bout; `pulse` hears before every wait how many matches have ended. What it raises breaks off."""
+        """Plays a bout; `pulse` gets the number of ended matches before every wait, and may raise to stop."""
         played, began = Played(bout), time.perf_counter()
         with closing(self.waits(played)) as waits:
             for _ in waits:
@@ -167,7 +167,7 @@ class Table:
         return played
 
     def waits(self, played: Played) -> Generator[None]:
-        """Plays the bout of `played` from its beginning, and writes there what came of it; yields before every wait."""
+        """Plays the bout of `played` from its beginning and adds its results there; yields before every wait."""
         for order in (0, 1):
             if played.bout.starts[order]:
                 yield from self._order_waits(played, order)
@@ -213,7 +213,7 @@ class Table:
             wanted = before + len(starts)
             for _ in collector.waits(matches, ended):
                 yield
-                if len(played.ended) + len(played.broken) >= wanted:  # what is left are slots that nobody asked for
+                if len(played.ended) + len(played.broken) >= wanted:  # the remaining slots are not part of the bout
                     break
 
     def _match(
@@ -243,12 +243,12 @@ class Table:
 
 
 def block_seed(seed: int, block: int) -> int:
-    """The seed of the arenas that begin a block's starts."""
+    """The seed of the arenas for a block's starts."""
     return int(np.random.SeedSequence([seed % 2**64, block]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def _lineup(slots: NDArray[np.int64], seats: int) -> Callable[[NDArray[np.int64]], NDArray[np.int32]]:
-    """Players 0 and 1 in the first matches of `slots`; whoever plays at random, player 2, in all others."""
+    """Players 0 and 1 in the first matches of `slots`; player 2, who plays at random, in all others."""
     sides = np.repeat(np.array([0, 1], np.int32), seats // 2)
 
     def lineup(serials: NDArray[np.int64]) -> NDArray[np.int32]:

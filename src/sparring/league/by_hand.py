@@ -26,7 +26,7 @@ from sparring.league.entrants import Style
 from sparring.league.seating import Seating
 
 HUMAN = "human"
-"""The built-in player whom the game asks in the terminal."""
+"""The built-in player that asks a person in the terminal."""
 
 
 def play_by_hand(
@@ -63,7 +63,7 @@ def play_by_hand(
             human.sit(course)
         outcome: float | None = None
         if save is not None and isinstance(human, Recording):
-            write_file(save, human.record(None).encode())  # what cannot be kept is refused before the first move
+            write_file(save, human.record(None).encode())  # fails before the first move if it cannot be written
         try:
             outcome = match.play()
         except Resigned:
@@ -110,12 +110,12 @@ class _Match:
         return float(results.outcome[0, self.course.seat])
 
     def _wait(self) -> tuple[Decisions, Results]:
-        """The arena's rows, copied: they are kept for as long as they may be taken back to."""
+        """The arena's rows, copied: the match may go back to them later."""
         rows, results = self.arena.wait()
         return rows.take(np.arange(len(rows))), results
 
     def _ask(self, rows: Decisions) -> NDArray[np.int32]:
-        """`int32[k]` everyone's actions, the person's last: they may take their time, or a move back."""
+        """`int32[k]` everyone's actions; the person is asked last, as they may take their time, or a move back."""
         mine = rows.seat == self.course.seat
         actions = np.empty(len(rows), np.int32)
         if not mine.all():
@@ -137,7 +137,7 @@ class _Match:
 
 
 def _after(model: ForwardModel, rows: Decisions, actions: NDArray[np.int32]) -> Decisions:
-    """The positions that `actions: int32[k]` led to. An arena shows none after the last move: it starts anew."""
+    """The positions after `actions: int32[k]`. The arena does not show the final one: it starts the next match."""
     states = model.apply(model.states(rows.observation, rows.legal), actions)
     return Decisions(
         match=rows.match,

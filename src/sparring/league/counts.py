@@ -1,4 +1,4 @@
-"""Pair counts: what a ledger's matches come to when they are counted by who met whom, and how it ended."""
+"""Pair counts: a ledger's matches, counted by who met whom and how it ended."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 class PairCounts:
     """k rows, each a player in the first seat (or team) against one in the second, in one setup.
 
-    Rows and players are sorted, so that nothing that is computed from them depends on the order of the matches.
+    Rows and players are sorted, so that results do not depend on the order of the matches.
     """
 
     players: tuple[Identity, ...]
@@ -34,7 +34,7 @@ class PairCounts:
     setups: tuple[tuple[str, str, str], ...]
     """Settings, team set and opening."""
     left_out: int = 0
-    """Matches that are no pairs: mixed teams, or more than two."""
+    """Matches that are not between two players: mixed teams, or more than two."""
 
     @property
     def matches(self) -> Ints:
@@ -48,7 +48,7 @@ def pair_counts(tallies: Iterable[Tally]) -> PairCounts:
     left_out = 0
     sides_of: dict[tuple[int, int], tuple[int, int] | None] = {}
     for tally in tallies:
-        key = (id(tally.players), id(tally.teams))  # a lineup has the same two tuples in all of its tallies
+        key = (id(tally.players), id(tally.teams))  # all tallies of a lineup share these two tuples
         if key not in sides_of:
             sides_of[key] = _sides(tally.players, tally.teams)
         sides = sides_of[key]
@@ -82,7 +82,7 @@ def pair_counts(tallies: Iterable[Tally]) -> PairCounts:
 
 
 def merged(counts: PairCounts) -> PairCounts:
-    """`counts` without the difference between setups: one row for each two players in their seats."""
+    """`counts` summed over setups: one row per pair of players in their seats."""
     key, row = np.unique(counts.first * len(counts.players) + counts.second, return_inverse=True)
     first, second = np.divmod(key, max(1, len(counts.players)))
 
@@ -105,14 +105,14 @@ def merged(counts: PairCounts) -> PairCounts:
 
 
 def numbered(texts: Sequence[str]) -> tuple[Ints, list[str]]:
-    """`int64[n]` the number of each text among the different ones, and those in order."""
+    """`int64[n]` the index of each text among the distinct ones, and those in order."""
     names = sorted(set(texts))
     at = {text: number for number, text in enumerate(names)}
     return np.array([at[text] for text in texts], np.int64), names
 
 
 def _sides(players: Sequence[Identity], teams: Sequence[int]) -> tuple[int, int] | None:
-    """A seat of each of the two sides, the one of seat 0 first; None if this is no match between two players."""
+    """A seat of each of the two sides, that of seat 0 first; None if this is not a match between two players."""
     found = {team: seat for seat, team in reversed(list(enumerate(teams)))}
     if len(found) != 2 or any(players[seat] != players[found[team]] for seat, team in enumerate(teams)):
         return None

@@ -1,4 +1,4 @@
-"""Crews: others who play the bouts of a tournament; here processes of this machine.
+"""Crews: processes that play the bouts of a tournament; here those of this machine.
 
 Each has a table and an open ledger of its own. See `league.cluster_bouts` for those of a cluster.
 """
@@ -23,11 +23,11 @@ from sparring.league.ledger import Ledger
 from sparring.league.seating import Seating
 
 _PATIENCE = 0.5
-"""Seconds that a crew is waited for at a time."""
+"""Seconds to wait for a crew at a time."""
 
 
 class Crew(Protocol):
-    """Others who play bouts."""
+    """Processes that play bouts."""
 
     room: int
     """Bouts that they take at the same time."""
@@ -37,11 +37,11 @@ class Crew(Protocol):
         ...
 
     def wait(self) -> list[Played]:
-        """Bouts that are over now; after a moment without one, none."""
+        """The bouts that have ended; waits a moment for one."""
         ...
 
     def close(self) -> None:
-        """Breaks off what is played; may be called twice."""
+        """Stops playing; may be called twice."""
         ...
 
 
@@ -117,7 +117,7 @@ def _begin_work(
     stop: Any,
     places: Any,
 ) -> None:
-    """The first act of a process that plays."""
+    """Called first in a process that plays."""
     global _table, _stop
     stay_with_parent()
     with places.get_lock():

@@ -8,10 +8,10 @@
     my_agents.mine:build=runs/mine         the same with the weights of a run or checkpoint
     tcp://host:5555/main                   a model of a policy server
     gtp:mohex                              a program that speaks GTP, with its arguments (Hex)
-    openspiel:1000                         OpenSpiel's MCTS with so many simulations a move (Hex)
+    openspiel:1000                         OpenSpiel's MCTS with this many simulations per move (Hex)
     poke-env:SimpleHeuristicsPlayer        a player of poke-env, or your own, poke-env:package.module:name (Pokémon)
 
-Names of players and weights come before folders: a folder that is called like one is written as a path, `./random`.
+Names of players and weights take precedence over folders: write a folder of the same name as a path, `./random`.
 """
 
 import re
@@ -57,7 +57,7 @@ _SERVED = re.compile(r"(tcp://[^/]+)/(.+)")
 
 @dataclass(frozen=True, kw_only=True)
 class Style:
-    """How networks play; built-in players play as they always do."""
+    """How networks play; built-in players are not affected."""
 
     temperature: float = 1.0
     """1 plays the policy as trained, 0 its likeliest action."""
@@ -66,14 +66,14 @@ class Style:
     simulations: int = 0
     """Positions looked at for each move, where the game has a forward model; 0 plays by the network alone."""
     selfplay: PlaySettings | None = None
-    """For matches to learn from: varied moves, each with the whole policy behind it. None plays to win."""
+    """For matches to learn from: varied moves, each recorded with the whole policy. None plays to win."""
     device: DeviceName = "auto"
     threads: int = 0
-    """CPU threads of the network; 0 takes as many as cores are free."""
+    """CPU threads of the network; 0 takes as many as there are free cores."""
     key: Path | None = None
-    """The client key of policy servers that ask for one."""
+    """The client key for policy servers that ask for one."""
     patience: float = 60.0
-    """Seconds that a program of others has for an answer."""
+    """Seconds that other people's programs have for an answer."""
 
     def __post_init__(self) -> None:
         for name in ("temperature", "policy_threshold", "simulations", "threads", "patience"):
@@ -83,7 +83,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Entrant:
-    """Someone who may take a seat, and who it is: at most one of the ways below, or a built-in player's name.
+    """A player that can be seated, given in at most one of the ways below, or by a built-in player's name.
 
     With both a folder and a factory, the user's code builds the network and the folder has its weights.
     """
@@ -96,15 +96,15 @@ class Entrant:
     """The address of a policy server, which knows this player as `model`."""
     model: str = ""
     guest: tuple[str, str] | None = None
-    """Kind and name of a player of another program; see `core.Hosting`."""
+    """Kind and name of a player from another program; see `core.Hosting`."""
     player: Player | None = None
-    """An object of the caller's that plays by itself."""
+    """A player object from the caller."""
     given: Checkpoint | None = None
-    """A checkpoint of the caller's, from no folder."""
+    """A checkpoint from the caller, without a folder."""
 
     @classmethod
     def of(cls, who: "str | Player | Checkpoint") -> "Entrant":
-        """Whoever `who` names, or a player or checkpoint that is there already."""
+        """The entrant that `who` names, or that is this player or checkpoint."""
         if isinstance(who, str):
             return cls.parse(who)
         if isinstance(who, Checkpoint):
@@ -116,9 +116,9 @@ class Entrant:
 
     @classmethod
     def parse(cls, text: str, *, kept: Path | None = None) -> "Entrant":
-        """Whoever `text` names (see above); raises `InputError` if it is nobody.
+        """The entrant that `text` names (see above); raises `InputError` if there is none.
 
-        `kept` is a copy of the checkpoint that `text` names, taken instead if it is there.
+        `kept` is a copy of the checkpoint that `text` names, used instead if it exists.
         """
         if text.startswith("tcp://"):
             served = _SERVED.fullmatch(text)
@@ -138,12 +138,12 @@ class Entrant:
 
     @property
     def tag(self) -> str:
-        """The name where it is part of another one; see `tag_of`."""
+        """The name as part of another one; see `tag_of`."""
         return tag_of(self.name)
 
     @cached_property
     def checkpoint(self) -> Checkpoint | None:
-        """The checkpoint that was given or is in the entrant's folder; None for an entrant without one."""
+        """The checkpoint given or in the entrant's folder; None if there is none."""
         return self.given if self.folder is None else load_checkpoint(self.folder)
 
     @property
@@ -164,7 +164,7 @@ class Entrant:
     ) -> Player:
         """The player, ready for an arena of `spec` with `matches` matches.
 
-        A network plays in `engine`, made for that arena, where it is called by its tag; or else in one of its own.
+        A network plays in `engine`, made for that arena, under its tag; or in one of its own if none is given.
         """
         style = style or Style()
         if self.player is not None:
@@ -209,7 +209,7 @@ class Entrant:
         )
 
     def network(self, spec: GameSpec, say: Callable[[str], None] = lambda text: None) -> tuple[nn.Module, int] | None:
-        """The policy and its version, or None if there is none here; raises `InputError` if it cannot play `spec`."""
+        """The policy and its version, or None if it has none here; raises `InputError` if it cannot play `spec`."""
         checkpoint = self.checkpoint
         try:
             if checkpoint is not None:
@@ -220,7 +220,7 @@ class Entrant:
             raise InputError(f"{self.name}: {error}") from error
 
     def _build(self, spec: GameSpec) -> nn.Module:
-        """What the user's code builds; raises `InputError` if an engine cannot play it."""
+        """The network that the user's code builds; raises `InputError` if an engine cannot play it."""
         assert self.factory is not None
         policy = self.factory(spec)
         missing = [call for call in ("initial_memory", "step") if not callable(getattr(policy, call, None))]
@@ -246,18 +246,18 @@ class Entrant:
 
 
 def names_code(text: str) -> bool:
-    """Whether `text` names code of the user's, which parsing would import, or a program, which seating would run."""
+    """Whether `text` names the user's code, which parsing would import, or a program, which seating would run."""
     return ":" in text.partition("=")[0] and not text.startswith("tcp://") and not Path(text).exists()
 
 
 def tag_of(name: str) -> str:
-    """A player's name as part of a metric's, a folder's or a policy's: `runs/old` is `runs-old`."""
+    """A player's name as part of the name of a metric, folder or policy: `runs/old` becomes `runs-old`."""
     return re.sub(r"[^\w-]+", "-", name).strip("-") or "player"
 
 
 @contextmanager
 def leaving(player: Player) -> Iterator[Player]:
-    """`player` for the block; one that holds a connection or a program lets go of it afterwards."""
+    """`player` for the block; afterwards it closes its connection or program, if it has one."""
     try:
         yield player
     finally:
@@ -271,7 +271,7 @@ def _built_in_names() -> set[str]:
 
 
 def _guest_kinds() -> set[str]:
-    """The kinds of players of other programs that any game has seats for."""
+    """The kinds of players from other programs that any game can seat."""
     return {kind for game in game_names() for kind in guest_kinds(load_game(game))}
 
 

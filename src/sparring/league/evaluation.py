@@ -16,10 +16,10 @@ from sparring.league.verdicts import judged
 from sparring.rollout import Collector, taking_turns
 
 Record = Callable[[NDArray[np.int64], NDArray[np.int32], Results, tuple[str, ...]], None]
-"""Told of matches that ended: their numbers, turns, results as they count, and why each was forfeited, if it was."""
+"""Gets ended matches: their numbers, turns, results as they count, and why each was forfeited, if it was."""
 
 MATCHES = 400
-"""Matches of a rating, where the game does not say otherwise (`core.Rated`)."""
+"""Matches per rating, unless the game says otherwise (`core.Rated`)."""
 
 
 def evaluate(
@@ -34,7 +34,7 @@ def evaluate(
 ) -> Score:
     """Plays `matches` matches on a fresh `arena`, seats changing from match to match; `pulse`: see `Collector.play`.
 
-    `names` are for the records that an arena keeps. `record` gets matches as they end. Who forfeits has lost.
+    `names` are for the records that an arena keeps. `record` gets matches as they end. A forfeit is a loss.
     """
     players = dict(zip(_distinct(names), (first, second), strict=True))
     lineup = taking_turns([0, 1], arena.spec.seats)
@@ -83,7 +83,7 @@ def evaluate_entrants(
 ) -> Score:
     """The score of the first of two entrants against the second, at most `parallel` matches at the same time.
 
-    Every match is in the file `ledger`, which is made if need be, as soon as it has ended.
+    Every match is added to the file `ledger`, created if need be, as soon as it has ended.
     """
     names = (seating.entrants[0].name, seating.entrants[1].name)
     parallel = min(parallel, matches)
@@ -105,7 +105,7 @@ def rating_matches(game: Game) -> int:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """`names`, numbered where two are the same."""
+    """`names`, numbered if two are the same."""
     if len(set(names)) == len(names):
         return list(names)
     return [f"{name} ({number})" for number, name in enumerate(names, 1)]

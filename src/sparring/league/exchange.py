@@ -1,6 +1,6 @@
-"""Ledgers to and from files that other programs read: CSV, JSON lines, Parquet and Arrow, told apart by the ending.
+"""Ledgers to and from files for other programs: CSV, JSON lines, Parquet and Arrow, by the file's ending.
 
-A row is a match. In JSON it is nested as `Match` is; elsewhere the seats are columns (`name_0`, `outcome_0`, ...) and
+A row is a match. In JSON it is nested like `Match`; elsewhere the seats are columns (`name_0`, `outcome_0`, ...) and
 the settings are JSON text.
 """
 
@@ -39,7 +39,7 @@ Row = bytes | Mapping[Any, Any]
 
 
 class Imported(NamedTuple):
-    """What came of an import."""
+    """The result of an import."""
 
     added: int
     known: int
@@ -47,10 +47,10 @@ class Imported(NamedTuple):
 
 
 def import_matches(ledger: Path, path: Path) -> Imported:
-    """Adds the matches of a file to a ledger, which is made if it is not there.
+    """Adds the matches of a file to a ledger, created if need be.
 
-    Raises `InputError` naming the first row that is no match, or that has an id which the ledger has with other
-    values, and then changes nothing.
+    Raises `InputError` naming the first row that is not a match, or whose id is in the ledger with other values, and
+    then changes nothing.
     """
     with ExitStack() as stack:
         there = stack.enter_context(Ledger(ledger)) if ledger.exists() else None
@@ -191,7 +191,7 @@ def _flat(match: Match) -> dict[str, Any]:
 
 
 def _nested(cells: Mapping[Any, Any]) -> dict[str, Any]:
-    """The match that `cells` hold, not yet checked; empty cells are left out. Raises `InputError`."""
+    """The match in `cells`, not yet checked, without empty cells. Raises `InputError`."""
     match: dict[str, Any] = {}
     seats: dict[int, dict[str, Any]] = {}
     if None in cells:
@@ -232,7 +232,7 @@ def _batches(matches: Iterable[Match], seats: int) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[Path]:
-    """A file to write that takes the place of `path` once it is whole."""
+    """A file to write, which replaces `path` once it is whole."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""Intransitivity: how much of what players do to each other no list of ratings can say.
+"""Intransitivity: how much of who beats whom no list of ratings can express.
 
-The log-odds of every pair that met, less the advantage of the seat, are a flow on the graph of players. Its Hodge
-decomposition has two parts: a gradient (differences of one potential, what ratings explain) and what goes round in
-circles. Pairs are weighted by how well their log-odds are known, so that chance alone gives a known cyclic part.
+The log-odds of every pair that met, minus the advantage of the seat, are a flow on the graph of players. Its Hodge
+decomposition has two parts: a gradient (differences of one potential, what ratings explain) and a cyclic part. Pairs
+are weighted by how well their log-odds are known, so that the cyclic part to expect by chance is known.
 """
 
 from dataclasses import dataclass
@@ -26,15 +26,15 @@ class Cycles:
     cyclic: float
     """The rest."""
     by_chance: float
-    """What the cyclic share would be on average if there were no circles."""
+    """The mean cyclic share if there were no cycles."""
     p_value: float
-    """How likely so much going round would be by chance."""
+    """How likely so large a cyclic part would be by chance."""
     worst: tuple[int, int, int] | None
-    """Three of whom each beats the next, the last the first; all three beyond doubt (95%), and none more clearly."""
+    """The clearest cycle of three players, each of whom beats the next (95% certain); None if there is none."""
 
 
 def payoffs(counts: PairCounts) -> Floats:
-    """`float64[players, players]` points a match of the row's player against the column's; NaN where they never met."""
+    """`float64[players, players]` points per match of the row's player against the column's; NaN if they never met."""
     n = len(counts.players)
     points, matches = np.zeros((n, n)), np.zeros((n, n))
     apart = counts.first != counts.second
@@ -47,7 +47,7 @@ def payoffs(counts: PairCounts) -> Floats:
 
 
 def cycles(counts: PairCounts, ratings: Ratings) -> Cycles:
-    """The decomposition of the matches in `counts`, with the advantage of the first seat as `ratings` have it."""
+    """The decomposition of the matches in `counts`, with the first seat's advantage from `ratings`."""
     flow, weight = _flow(merged(counts), ratings.advantage.value / ELO)
     one, other = np.nonzero(np.triu(weight))
     w, y = weight[one, other], flow[one, other]
@@ -70,7 +70,7 @@ def cycles(counts: PairCounts, ratings: Ratings) -> Cycles:
 def _flow(pairs: PairCounts, advantage: float) -> tuple[Floats, Floats]:
     """`float64[n, n]` log-odds of row against column, and `float64[n, n]` the inverse of their variance.
 
-    Half a match more to either side keeps those finite who won all.
+    Half a match added to either side keeps the log-odds of clean sweeps finite.
     """
     n = len(pairs.players)
     flow, weight = np.zeros((n, n)), np.zeros((n, n))
@@ -87,7 +87,7 @@ def _flow(pairs: PairCounts, advantage: float) -> tuple[Floats, Floats]:
 
 
 def _worst(clear: Floats) -> tuple[int, int, int] | None:
-    """The circle of three whose least clear step is clearest, if that is beyond doubt: `clear` in standard errors."""
+    """The cycle of three with the clearest weakest link, if that is certain; `clear` is in standard errors."""
     best, found = Z, None
     for first in range(len(clear)):
         steps = np.minimum(np.minimum(clear[first][:, None], clear), clear[:, first])

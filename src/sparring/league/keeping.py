@@ -1,12 +1,12 @@
 """Matches worth looking at: the closest, the longest and the most surprising of a tournament, kept as files.
 
-How surprising a win was is known only when the ratings are: until the end the closest wins of each over each are kept,
-among which the most surprising must be. What is kept lies in one folder, with a list of it:
+How surprising a win was is known only with the final ratings: until then the closest wins of each player over each
+other are kept, which include the most surprising ones. They lie in one folder, with an index:
 
-    index.jsonl   a line a match: its id, its file, its margin
+    index.jsonl   one line per match: its id, its file, its margin
     ID.html       the match as its game shows it (`core.Followed`)
 
-Processes that play add lines; whoever holds the lock of the folder settles the list at the end.
+Processes that play add lines; the process that holds the folder's lock settles the index at the end.
 """
 
 import os
@@ -52,7 +52,7 @@ class Candidate:
 
     @property
     def decided(self) -> tuple[Identity, Identity] | None:
-        """Who won, and who lost; None if nobody did."""
+        """The winner and the loser; None for a draw."""
         if self.winner is None:
             return None
         seats = self.match.seats
@@ -60,17 +60,17 @@ class Candidate:
 
 
 Surprise = Callable[[Identity, Identity], float]
-"""The points a match that the winner was expected to make against the loser."""
+"""The points per match that the winner was expected to score against the loser."""
 
 
 class Keeper:
-    """Decides of each match that ends whether to keep it, in one of the processes that play.
+    """Decides whether to keep each match that ends, in one of the processes that play.
 
     Args:
         folder: where matches are kept.
         each: how many of each kind.
         ledger: has the matches that are in the folder.
-        prefixes: what the ids of the tournament's matches begin with; of others in the folder nothing is touched.
+        prefixes: of the ids of the tournament's matches; others in the folder are not touched.
     """
 
     def __init__(self, folder: Path, each: int, ledger: Ledger, prefixes: Iterable[str]) -> None:
@@ -81,9 +81,9 @@ class Keeper:
         self._there = self._read()
 
     def consider(self, match: Match, record: MatchRecord) -> None:
-        """Keeps `match` if it may be one of those that are wanted, and drops those that no longer are.
+        """Keeps `match` if it may be among the final ones, and drops those that no longer can be.
 
-        A match that was forfeited is not kept: its record shows what came after, and another end.
+        A forfeited match is not kept: its record goes on after the forfeit, to another end.
         """
         if match.note:
             return
@@ -96,9 +96,9 @@ class Keeper:
         self._there = wanted
 
     def settle(self, surprise: Surprise | None) -> dict[str, tuple[list[str], Candidate]]:
-        """Drops all but the closest, the longest and, by `surprise`, the most surprising, and tells the ledger.
+        """Drops all but the closest, the longest and, by `surprise`, the most surprising, and updates the ledger.
 
-        Returns those that are kept, by id, each with the kinds it is kept for. Only for whoever holds the folder.
+        Returns those that are kept, by id, each with the kinds it is kept for. Call it only while `holding` the folder.
         """
         there = self._read()
         kinds: dict[str, list[str]] = {}
@@ -119,7 +119,7 @@ class Keeper:
         return {id: (found, there[id]) for id, found in kinds.items()}
 
     def _wanted(self, there: Mapping[str, Candidate]) -> dict[str, Candidate]:
-        """Those that may be among the wanted at the end."""
+        """The matches that may be among the final ones."""
         closest, longest, _ = _rankings(there, None)
         chosen = {*closest[: self._each], *longest[: self._each]}
         wins: dict[tuple[Identity, Identity], int] = {}
@@ -152,7 +152,7 @@ def holding(folder: Path, game: Game) -> Iterator[None]:
     handle = lock_folder(folder, busy=f"{folder}: another tournament keeps its matches there")
     try:
         sweep(folder)
-        lines = read_index(folder)  # without a part of a line that a killed process may have left
+        lines = read_index(folder)  # without an incomplete line that a killed process may have left
         if lines:
             write_file(folder / INDEX, b"".join(map(_encode, lines.values())))
         yield
@@ -161,7 +161,7 @@ def holding(folder: Path, game: Game) -> Iterator[None]:
 
 
 def read_index(folder: Path) -> dict[str, _Line]:
-    """By id: what the list in `folder` says of files that are there; nothing if there is no list."""
+    """The lines of the index in `folder` whose files exist, by id; empty if there is no index."""
     path, found = folder / INDEX, dict[str, _Line]()
     try:
         content = path.read_bytes()[: whole_lines(path)]
@@ -186,7 +186,7 @@ def _encode(line: _Line) -> bytes:
 
 
 def _rankings(there: Mapping[str, Candidate], surprise: Surprise | None) -> Sequence[list[str]]:
-    """Ids as they come first by each kind; ties go to the closer, the longer, and the first by id."""
+    """Ids ranked by each kind; ties go to the closer, the longer, and the first by id."""
 
     def close(id: str) -> tuple[float, int, str]:
         return there[id].margin, -there[id].match.length, id

@@ -1,14 +1,14 @@
 """The ledger: every rated match in one SQLite file, written by any number of processes at the same time.
 
-When `Ledger.add` returns, its matches are kept, whatever happens to the process afterwards. The file is in WAL mode
+When `Ledger.add` returns, its matches are safe, whatever happens to the process afterwards. The file is in WAL mode
 with `synchronous=NORMAL`: a power failure may cost the last moments, never the file.
 
     players   who played: name, checkpoint, style and kind
     setups    what was played: game, settings, team set, opening
-    lineups   who sat where: a list of [player, team], one a seat
-    matches   one row a match: setup, lineup, outcome of each seat, and the rest
+    lineups   who sat where: a list of [player, team], one per seat
+    matches   one row per match: setup, lineup, outcome of each seat, and the rest
 
-Few setups and lineups stand for many matches, so that counting who did what against whom is one quick pass.
+Many matches share few setups and lineups, so that counting results by pair is one quick pass.
 """
 
 import os
@@ -31,7 +31,7 @@ VERSION = 2
 _APPLICATION = 0x53504C47
 """What makes a SQLite file a ledger, kept as its `application_id`."""
 _PATIENCE = 60.0
-"""Seconds that a writer waits for others."""
+"""Seconds that a writer waits for other writers."""
 _LONGEST_SETTINGS = 100_000
 
 _SCHEMA = f"""
@@ -75,14 +75,14 @@ _Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Identity(Struct, frozen=True, kw_only=True, order=True, forbid_unknown_fields=True):
-    """Who a player is: two that differ in any of these are rated apart."""
+    """Who a player is: two that differ in any of these are rated separately."""
 
     name: Name
     """As `sparring evaluate` takes it."""
     checkpoint: Text = ""
-    """SHA-256 of the weights; empty where there are none, or none that are known here."""
+    """SHA-256 of the weights; empty if there are none, or they are not known here."""
     style: Text = ""
-    """How a network plays, where not as trained: `simulations=64`."""
+    """How a network plays, if not as trained: `simulations=64`."""
     kind: Text = ""
     """`built-in`, `network`, `server`, `code` or `program`."""
 
@@ -112,7 +112,7 @@ class Match(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     opening: Text = ""
     seats: Annotated[tuple[Seat, ...], Meta(min_length=2, max_length=1024)]
     length: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
-    """Decisions, those that several seats made at once counted once."""
+    """Decisions; those that several seats made at once count once."""
     seed: _Whole = 0
     record: Text = ""
     """Where the match is kept, if it is."""
@@ -139,10 +139,10 @@ class Tally(NamedTuple):
 
 
 def checked(data: Any) -> Match:
-    """`data` (a match, or plain values for one) as a match that may be kept; raises `InputError` if it is none."""
+    """`data` (a match, or plain values for one) as a valid match; raises `InputError` if it is not one."""
     try:
         match = msgspec.convert(msgspec.to_builtins(data), Match)
-        settings = _json(match.settings)
+        settings = json_text(match.settings)
         texts = [settings, match.id, match.game, match.team_set, match.opening, match.record, match.machine, match.note]
         for seat in match.seats:
             texts += [seat.name, seat.checkpoint, seat.style, seat.kind]
@@ -170,7 +170,7 @@ class Ledger:
 
     Args:
         path: the file.
-        create: whether to make the file if it is not there.
+        create: whether to create the file if it does not exist.
         patience: seconds to wait for other writers; by default a minute.
     """
 
@@ -207,13 +207,13 @@ class Ledger:
             return int(self._db.execute("SELECT COUNT(*) FROM matches").fetchone()[0])
 
     def add(self, matches: Iterable[Match]) -> int:
-        """Writes the matches whose id is not there yet, all in one step; returns how many those were."""
+        """Writes the matches whose id is new, all in one step; returns how many those were."""
         kept = [checked(match) for match in matches]
         with self._told(), self._writing():
             return self._db.executemany(_ADD, [self._row(match) for match in kept]).rowcount if kept else 0
 
     def keep_records(self, paths: Mapping[str, str]) -> None:
-        """Notes where matches are kept, by their ids, all in one step; "" for one that is kept no more."""
+        """Notes where matches are kept, by their ids, all in one step; "" for one that no longer is."""
         with self._told(), self._writing():
             self._db.executemany("UPDATE matches SET record = ? WHERE id = ?", [(to, id) for id, to in paths.items()])
 
@@ -241,7 +241,7 @@ class Ledger:
             yield match
 
     def find(self, ids: Sequence[str]) -> dict[str, Match]:
-        """Those of the matches `ids` that are here, by id."""
+        """The matches with these `ids` that are here, by id."""
         found: dict[str, Match] = {}
         with self._told():
             players: dict[int, Identity] = {}
@@ -253,14 +253,14 @@ class Ledger:
         return found
 
     def series(self, prefix: str) -> list[Match]:
-        """The matches whose ids begin with `prefix`, letters, digits and signs before them in ASCII, by id."""
+        """The matches whose ids are `prefix` followed by printable ASCII, by id."""
         with self._told():
             found = self._db.execute(_READ + "WHERE id >= ? AND id < ? ORDER BY id", (prefix, prefix + "\x7f"))
             rows, players = found.fetchall(), self._players()
             return [_match(row, players) for row in rows]
 
     def tallies(self, game: str) -> list[Tally]:
-        """What came of all matches of `game`, counted."""
+        """The results of all matches of `game`, counted."""
         query = (
             "SELECT setup, lineup, outcomes, COUNT(*) FROM matches "
             "WHERE setup IN (SELECT number FROM setups WHERE game = ?) GROUP BY setup, lineup, outcomes"
@@ -286,7 +286,7 @@ class Ledger:
             raise InputError(f"{self.path}: not a ledger")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version == 1:
-            with self._writing():  # of several processes one is the first
+            with self._writing():  # another process may have upgraded it meanwhile
                 if self._db.execute("PRAGMA user_version").fetchone()[0] == 1:
                     for step in filter(str.strip, _UPGRADE.split(";")):
                         self._db.execute(step)
@@ -295,17 +295,17 @@ class Ledger:
             raise InputError(f"{self.path}: a ledger of format {version}; this version reads {VERSION}")
 
     def _row(self, match: Match) -> tuple[Any, ...]:
-        setup = self._number("setups", match.game, _json(match.settings), match.team_set, match.opening)
+        setup = self._number("setups", match.game, json_text(match.settings), match.team_set, match.opening)
         seats = [
             [self._number("players", seat.name, seat.checkpoint, seat.style, seat.kind), seat.team]
             for seat in match.seats
         ]
-        outcomes = _json([seat.outcome for seat in match.seats])
+        outcomes = json_text([seat.outcome for seat in match.seats])
         about = (outcomes, match.length, match.seed, match.record, match.time, match.machine, match.note)
-        return (match.id, setup, self._number("lineups", _json(seats)), *about)
+        return (match.id, setup, self._number("lineups", json_text(seats)), *about)
 
     def _number(self, table: str, *values: str) -> int:
-        """The number of the row of `table` that holds `values`, which is added if need be."""
+        """The number of the row of `table` with these `values`, added if need be."""
         known = self._numbers.get((table, *values))
         if known is None:
             columns = {
@@ -335,14 +335,14 @@ class Ledger:
             yield
             self._db.execute("COMMIT")
         except BaseException:
-            self._numbers.clear()  # some may be of rows that are taken back
+            self._numbers.clear()  # some may belong to rows that are rolled back
             with suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
             raise
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """What goes wrong with the file, as one line."""
+        """Turns what goes wrong with the file into one line."""
         try:
             yield
         except sqlite3.Error as error:
@@ -365,7 +365,7 @@ def _problem(error: sqlite3.Error) -> str:
 
 
 def _create(path: Path) -> None:
-    """Makes an empty ledger in one step; leaves alone what another process has made meanwhile."""
+    """Makes an empty ledger in one step, unless another process has made one meanwhile."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -415,5 +415,6 @@ def _outcomes(text: str) -> tuple[float, ...]:
     return msgspec.json.decode(text, type=tuple[float, ...])
 
 
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """`value` as JSON with its keys in order, as a ledger keeps settings."""
     return msgspec.json.encode(value, order="deterministic").decode()

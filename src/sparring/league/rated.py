@@ -1,4 +1,4 @@
-"""Matches of two entrants on their way into a ledger: who they are, and ids that the same matches have again."""
+"""Matches of two entrants on their way into a ledger: who plays, and ids that stay the same when played again."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -38,10 +38,10 @@ def identity(entrant: Entrant, style: Style) -> Identity:
 
 
 class RatedMatches:
-    """Puts the matches of a seating of two, who take turns in the seats, into `ledger` as they end.
+    """Adds the matches of two entrants, who take turns in the seats, to `ledger` as they end.
 
-    A match's id is made of what decides its course: players, game, settings, seed, how many matches are played at the
-    same time and its number among them. Played again, it is the same match and counts once.
+    A match's id is made of what determines its course: players, game, settings, seed, how many matches are played at
+    the same time and its number among them. Played again, it is the same match and counts once.
     """
 
     def __init__(self, ledger: Ledger, seating: Seating, style: Style, *, parallel: int, seed: int) -> None:
@@ -59,7 +59,7 @@ class RatedMatches:
         self._series = sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()[:24]
 
     def add(self, serials: NDArray[np.int64], turns: NDArray[np.int32], results: Results, notes: Sequence[str]) -> None:
-        """Writes matches that have ended, without those that broke off; see `evaluation.Record`."""
+        """Writes matches that have ended, except failed ones; see `evaluation.Record`."""
         now = time.time()
         matches = [
             self._match(int(serials[at]), int(turns[at]), results.outcome[at].tolist(), seated.tolist(), now, notes[at])
@@ -69,7 +69,7 @@ class RatedMatches:
         self.known += len(matches) - self._ledger.add(matches)
 
     def _match(self, serial: int, turns: int, outcome: list[float], seated: list[int], now: float, note: str) -> Match:
-        block = self._block  # of a side some seats may be empty, but never the first
+        block = self._block  # some seats of a side may be empty, but never its first
         seats = [
             Seat(**self._players[player], team=seat // block, outcome=outcome[seat // block * block])
             for seat, player in enumerate(seated)
@@ -88,7 +88,7 @@ class RatedMatches:
 
 
 def _style(style: Style) -> str:
-    """What differs from a network that plays as trained."""
+    """What differs from playing as trained."""
     parts = {
         "simulations": style.simulations,
         "temperature": 1.0 if style.simulations else style.temperature,

@@ -1,12 +1,12 @@
 """Ratings: how strong each player is, by one model fitted to all matches at once.
 
-The model is Bradley and Terry's with Davidson's draws and an advantage of the first seat. With strengths r, the first
-of two players wins, draws and loses in the proportions
+The model is Bradley-Terry with Davidson's draws and an advantage of the first seat. With strengths r, the first of two
+players wins, draws and loses in the proportions
 
     exp(d / 2) : exp(t) : exp(-d / 2),    d = r_first - r_second + advantage
 
-The most likely strengths are found under a weak prior: strengths lie about their mean with a standard deviation of
-1,000 Elo points, the advantage and t about 0. It keeps a player who won every match finite, and hardly moves others.
+The fit is maximum a posteriori under a weak prior: strengths lie about their mean with a standard deviation of 1,000
+Elo points, the advantage and t about 0. It keeps a player who won every match finite, and hardly moves others.
 Intervals are of the difference to the anchor, a player whose rating is 0 by definition.
 """
 
@@ -34,7 +34,7 @@ ELO = 400 / np.log(10)
 PRIOR = 1000.0
 """Standard deviation of the prior, in Elo points."""
 _CLOSE = 1e-6
-"""In units of log-likelihood; an interval of 95% ends where it has fallen by 1.92."""
+"""In units of log-likelihood; a 95% interval ends where it has fallen by 1.92."""
 Z = 1.959963984540054
 """Standard deviations of a 95% interval to either side."""
 
@@ -58,13 +58,13 @@ class Ratings:
     rating: Floats
     """`float64[players]`"""
     covariance: Floats
-    """`float64[players, players]` of strengths; only that of differences means anything."""
+    """`float64[players, players]` of strengths; only the covariance of differences means anything."""
     advantage: Estimate
     """Of the first seat."""
     draw: float
     """exp(t): 0 if no match was drawn."""
     pools: tuple[tuple[int, ...], ...]
-    """Players who are connected by matches, each pool sorted, that of the anchor first."""
+    """Players connected by matches, each pool sorted, the anchor's first."""
 
     def __len__(self) -> int:
         return len(self.players)
@@ -80,27 +80,27 @@ class Ratings:
         return float(np.sqrt(max(0.0, c[one, one] + c[other, other] - 2 * c[one, other])))
 
     def superiority(self) -> Floats:
-        """`float64[players, players]` the likelihood that the one of the row is stronger than that of the column."""
+        """`float64[players, players]` the probability that the row's player is stronger than the column's."""
         c = self.covariance
         variance = np.diag(c)[:, None] + np.diag(c) - 2 * c
         gap = self.rating[:, None] - self.rating
         return np.asarray(ndtr(gap / np.sqrt(np.maximum(variance, 1e-300))), np.float64)
 
     def expected(self) -> Floats:
-        """`float64[players, players]` points a match of the row's player against the column's, seats shared evenly."""
+        """`float64[players, players]` expected points per match of row against column, seats shared evenly."""
         gap = (self.rating[:, None] - self.rating) / ELO
         there, here = (chances(gap + side * self.advantage.value / ELO, self.draw) for side in (1, -1))
         return np.asarray((there[0] + there[1] / 2 + here[0] + here[1] / 2) / 2, np.float64)
 
     def gxe(self) -> Floats:
-        """`float64[players]` points a match that each is expected to make against the others, each met alike often."""
+        """`float64[players]` expected points per match of each against all others, each met equally often."""
         expected = self.expected()
         np.fill_diagonal(expected, 0.0)
         return np.asarray(expected.sum(axis=1) / max(1, len(self) - 1), np.float64)
 
 
 def rate(counts: PairCounts, *, anchor: int | None = None) -> Ratings:
-    """Fits the model; the anchor is by default the built-in player of most matches, or else the first player."""
+    """Fits the model; the anchor is by default the built-in player with most matches, or else the first player."""
     if not counts.players:
         raise InputError("no matches between two players to rate")
     pairs = merged(counts)
@@ -116,7 +116,7 @@ def rate(counts: PairCounts, *, anchor: int | None = None) -> Ratings:
     n = len(pairs.players)
     inverse = cho_solve(cho_factor(likelihood.hessian(found.x)), np.eye(len(found.x)))
     slope = likelihood.gradient(found.x)
-    if slope @ inverse @ slope > _CLOSE:  # how much more likely a step of Newton's method would still make it
+    if slope @ inverse @ slope > _CLOSE:  # what one more Newton step would gain
         raise RunError(f"no most likely ratings were found ({found.message}); please report these matches")
     theta = found.x - inverse @ slope
     anchor = default_anchor(pairs) if anchor is None else anchor
@@ -134,7 +134,7 @@ def rate(counts: PairCounts, *, anchor: int | None = None) -> Ratings:
 
 
 def find_player(players: Sequence[Identity], text: str) -> int:
-    """The number of the one player that `text` names, as tables call it or by a name that only one has."""
+    """The number of the player that `text` names, by its label in tables or by a name that only one has."""
     called = labels(players)
     found = [at for at, label in enumerate(called) if label == text]
     found = found or [at for at, player in enumerate(players) if player.name == text]
@@ -145,7 +145,7 @@ def find_player(players: Sequence[Identity], text: str) -> int:
 
 
 def labels(players: Sequence[Identity]) -> list[str]:
-    """What tables call each player: its name, and what tells it from others of that name."""
+    """The label of each player in tables: its name, and what tells it from others of that name."""
     by_name: dict[str, list[Identity]] = {}
     for player in players:
         by_name.setdefault(player.name, []).append(player)
@@ -163,7 +163,7 @@ def labels(players: Sequence[Identity]) -> list[str]:
 
 
 def default_anchor(pairs: PairCounts) -> int:
-    """The built-in player of most matches, of equals the first; without one the first player."""
+    """The built-in player with most matches, the first of equals; without one, the first player."""
     played = matches_of(pairs)
     built_in = [at for at, player in enumerate(pairs.players) if player.kind == "built-in"]
     return max(built_in, key=lambda at: (played[at], -at), default=0)
@@ -187,9 +187,9 @@ def chances(d: Floats, draw: float) -> tuple[Floats, Floats, Floats]:
 
 
 class _Likelihood:
-    """The negative logarithm of likelihood times prior, of theta: strengths, advantage and t, in log-odds.
+    """The negative log posterior of theta: strengths, advantage and t, in log-odds.
 
-    It is convex. The mean strength, which no match tells, is held at 0 by a penalty of its own.
+    It is convex. The mean strength, about which no match says anything, is held at 0 by a penalty of its own.
     """
 
     def __init__(self, pairs: PairCounts) -> None:
@@ -208,7 +208,7 @@ class _Likelihood:
         self._prior = prior * (ELO / PRIOR) ** 2
 
     def start(self) -> Floats:
-        """All alike, with the share of draws that was seen."""
+        """All players equal, with the observed share of draws."""
         theta = np.zeros(len(self._prior))
         if self.drawn:
             share = self._draws.sum() / self._matches.sum()

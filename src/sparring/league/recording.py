@@ -1,4 +1,4 @@
-"""Matches between players by name, kept whole: as text, with the truth beside it, for tests of what reads such text."""
+"""Matches between named players, recorded as text with the hidden truth beside it, to test what reads such text."""
 
 import json
 from collections.abc import Callable
@@ -24,9 +24,9 @@ def record_matches(
     pulse: Callable[[int], None] = lambda ended: None,
     say: Callable[[str], None] = lambda text: None,
 ) -> int:
-    """Plays `matches` and writes them to `path`, a JSON object a line; returns how many. What `pulse` raises ends it.
+    """Plays `matches` matches and writes them to `path`, one JSON object per line; returns how many.
 
-    The matches that have ended by then are written all the same.
+    `pulse` may raise to stop; the matches that have ended by then are written all the same.
     """
     if not isinstance(seating.game, Recordable):
         raise InputError(f"{seating.game.name} keeps no matches as text")

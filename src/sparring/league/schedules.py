@@ -1,6 +1,6 @@
-"""Schedules: how many starts each two entrants shall have played by now, given what came of those so far.
+"""Schedules: how many starts each pair of entrants should have begun by now, given the results so far.
 
-A schedule is asked again whenever a bout has ended. It remembers nothing: all it knows is the score sheet, which a
+A schedule is asked again whenever a bout has ended. It has no memory: all it knows is the score sheet, which a
 tournament that was killed reads from the ledger again.
 """
 
@@ -27,7 +27,7 @@ STEP = 4
 
 @dataclass
 class ScoreSheet:
-    """What a tournament of `players`, whom `Pair`s number, has come to."""
+    """The results of a tournament of `players`, to whose numbers `Pair`s refer."""
 
     players: tuple[Identity, ...]
     anchor: int
@@ -36,11 +36,11 @@ class ScoreSheet:
     ended: dict[Pair, dict[tuple[int, int], Ended]] = field(default_factory=dict)
     """By pair and (start, order): the matches of the tournament itself."""
     broken: dict[Pair, set[tuple[int, int]]] = field(default_factory=dict)
-    """Matches that broke off, and are not tried again in this run."""
+    """Matches that failed, and are not tried again in this run."""
     flying: dict[Pair, set[tuple[int, int]]] = field(default_factory=dict)
     """Matches that are being played."""
     seconds: dict[Pair, float] = field(default_factory=dict)
-    """What a match took in the fastest bout: the first ones also load and compile."""
+    """Seconds per match in the fastest bout: the first ones also load and compile."""
 
     @classmethod
     def empty(cls, players: tuple[Identity, ...], anchor: int) -> "ScoreSheet":
@@ -49,7 +49,7 @@ class ScoreSheet:
 
     @property
     def pairs(self) -> list[Pair]:
-        """Every two players."""
+        """Every pair of players."""
         return list(combinations(range(len(self.players)), 2))
 
     def add(self, pair: Pair, ended: Ended) -> None:
@@ -60,7 +60,7 @@ class ScoreSheet:
         self.results[first, second, 0 if points == 1 else 1 if points == 0.5 else 2] += 1
 
     def begun(self, pair: Pair) -> int:
-        """Starts from which both matches have ended, broken off, or are being played."""
+        """Starts whose two matches have both ended, failed, or are being played."""
         known = {**dict.fromkeys(self.broken.get(pair, ())), **dict.fromkeys(self.flying.get(pair, ()))}
         known |= dict.fromkeys(self.ended.get(pair, ()))
         starts = {start for start, _ in known}
@@ -71,7 +71,7 @@ class ScoreSheet:
         return sum(len(found) for found in self.ended.values())
 
     def points(self, pair: Pair) -> tuple[float, int]:
-        """Points of the pair's first player in the tournament's matches, and how many these are."""
+        """Points of the pair's first player in the tournament's matches, and their number."""
         found = self.ended.get(pair, {}).values()
         return sum(one.points for one in found), len(found)
 
@@ -97,7 +97,7 @@ class ScoreSheet:
         return rate(self.counts(), anchor=self.anchor)
 
     def cost(self) -> Floats:
-        """`float64[n, n]` seconds of a match of each two: what both players take, as well as their matches tell."""
+        """`float64[n, n]` seconds per match of each pair, estimated as the sum of what both players take."""
         n = len(self.players)
         known = list(self.seconds.items())
         if not known:
@@ -114,7 +114,7 @@ class ScoreSheet:
 
 
 Schedule = Callable[[ScoreSheet], dict[Pair, int]]
-"""Starts that pairs shall have begun by now; nothing more than they have: the tournament is over."""
+"""Starts that each pair should have begun by now; if all have, the tournament is over."""
 
 
 def round_robin(starts: int) -> Schedule:
@@ -128,7 +128,7 @@ def gauntlet(starts: int) -> Schedule:
 
 
 def swiss(starts: int, rounds: int) -> Schedule:
-    """In each round those meet who have most nearly the same points and have not met; of an odd number one rests."""
+    """In each round players with the most similar points who have not met are paired; of an odd number one rests."""
 
     def wanted(sheet: ScoreSheet) -> dict[Pair, int]:
         met: dict[Pair, int] = {}
@@ -154,7 +154,7 @@ def swiss(starts: int, rounds: int) -> Schedule:
 
 
 def _swiss_round(points: Floats, met: dict[Pair, int], rested: list[int]) -> tuple[list[Pair], int | None]:
-    """Who meets whom, from the top: each the nearest below whom it has not met, if that can be; and who rests."""
+    """The pairs, from the top: each with the nearest player below it has not met, if possible; and who rests."""
     left = sorted(range(len(points)), key=lambda player: (-points[player], player))
     resting = None
     if len(left) % 2:
@@ -164,7 +164,7 @@ def _swiss_round(points: Floats, met: dict[Pair, int], rested: list[int]) -> tup
 
 
 def _drawn(left: list[int], met: dict[Pair, int], most: int) -> list[Pair] | None:
-    """All of `left` in pairs, from the top, who have met in at most `most` starts; None if that cannot be."""
+    """All of `left` in pairs, from the top, that have met in at most `most` starts; None if impossible."""
     if not left:
         return []
     one = left[0]
@@ -178,12 +178,12 @@ def _drawn(left: list[int], met: dict[Pair, int], most: int) -> list[Pair] | Non
 
 
 def active(*, width: float | None, confidence: float | None, matches: int) -> Schedule:
-    """The two whose bout shrinks the intervals that are still too wide the most for the time it takes.
+    """The pair whose bout narrows the intervals that are still too wide the most per second.
 
     Args:
-        width: Elo points that no 95% interval of a rating shall be wider than.
-        confidence: or, if no `width` is given, with which the order of every two players shall be known.
-        matches: at most so many.
+        width: the widest 95% interval of a rating to accept, in Elo points.
+        confidence: if no `width` is given, how certain the order of every pair must be.
+        matches: the most to play.
     """
 
     def wanted(sheet: ScoreSheet) -> dict[Pair, int]:
@@ -219,7 +219,7 @@ def _open_questions(sheet: ScoreSheet, width: float | None, confidence: float | 
 
 
 def _most_telling(sheet: ScoreSheet, targets: Floats) -> Pair:
-    """The pair whose next bout lowers the variances of the `targets` the most a second."""
+    """The pair whose next bout lowers the variances of the `targets` the most per second."""
     n = len(sheet.players)
     if sheet.results.any():
         ratings = sheet.ratings()
@@ -228,7 +228,7 @@ def _most_telling(sheet: ScoreSheet, targets: Floats) -> Pair:
     else:
         spread, strength, advantage, draw = np.eye(n), np.zeros(n), 0.0, 0.0
     variance = np.diag(spread)[:, None] + np.diag(spread) - 2 * spread
-    gap = (strength[:, None] - strength) / np.sqrt(1 + np.pi * np.maximum(variance, 0) / 8)  # may be less than it seems
+    gap = (strength[:, None] - strength) / np.sqrt(1 + np.pi * np.maximum(variance, 0) / 8)  # shrunk by uncertainty
     told = np.zeros((n, n))
     for side in (advantage, -advantage):
         win, _, loss = chances(gap + side, draw)

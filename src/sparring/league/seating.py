@@ -1,7 +1,7 @@
-"""Seating: from the names of players to players in an arena, by one path for every command.
+"""Seating: from the names of players to players in an arena, in the same way for every command.
 
-Which game is played, and by which settings, is what the caller says; what the caller leaves open is taken from the
-first checkpoint among the players.
+The caller says which game is played with which settings; what the caller leaves open is taken from the first
+checkpoint among the players.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,10 +42,9 @@ class Seating:
     ) -> "Seating":
         """`players` at `game`, with `settings` laid over those of the first checkpoint among them.
 
-        With `rating`, settings that the game is judged by (`core.Rated`) are laid between the two; with `varied`, those
-        that make its matches begin in different positions (`core.Varied`) are filled in. Raises `InputError`
-        if a name is unknown, the game is left open, a checkpoint is of another game, or, where only `networks` will
-        do, a player is none.
+        With `rating`, the settings that the game is judged by (`core.Rated`) come in between; with `varied`, those that
+        make its matches begin in different positions (`core.Varied`) are filled in. Raises `InputError` if a name is
+        unknown, the game is not determined, a checkpoint is of another game, or, with `networks`, a player is not one.
         """
         entrants = tuple(who if isinstance(who, Entrant) else Entrant.of(who) for who in players)
         for entrant in entrants:
@@ -106,7 +105,7 @@ class Seating:
         workers: int = 0,
         say: Callable[[str], None] = lambda text: None,
     ) -> Iterator[tuple[list[Player], Arena]]:
-        """The players and a fresh arena of `matches` matches, played by `workers` processes or, with 0, in this one."""
+        """The players and a fresh arena of `matches` matches, in `workers` processes or, if that is 0, in this one."""
         with ExitStack() as stack:
             stack.enter_context(compiling_announced(say))
             players: list[Player] = []

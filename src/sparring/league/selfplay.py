@@ -21,7 +21,7 @@ from sparring.serving import RemotePlayer
 from sparring.serving.statistics import percentiles
 
 SIMULATIONS = 16
-"""Look-ahead a move where the game offers it and the user does not say."""
+"""Simulations per move, if the game has a forward model and the user does not say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Plan:
     """How much to play, and how it is spread out."""
 
     matches: int
-    """What the store shall hold in the end."""
+    """How many the store should hold in the end."""
     parallel: int = 512
     """Matches played at the same time."""
     workers: int = 0
@@ -39,9 +39,9 @@ class Plan:
     batch_seconds: float = 0.05
     """... but no longer than this after the first."""
     shard: int = 1000
-    """Matches a file."""
+    """Matches per file."""
     cluster: str | None = None
-    """The address of a Ray cluster whose processes play, all but one of its CPUs; None: this machine."""
+    """The address of a Ray cluster that plays, on all but one of its CPUs; None: this machine."""
     seed: int = 0
 
 
@@ -57,7 +57,7 @@ def self_play(
     """Plays one entrant against itself, or two against each other, until the store in `folder` holds `plan.matches`.
 
     A folder that holds some already is continued. Returns the summary, which is also in summary.json; None if there
-    was nothing to do. `simulations` None chooses by what the players can do.
+    was nothing to do. With `simulations` None the number depends on what the players can do.
     """
     names = [entrant.name for entrant in seating.entrants]
     style = replace(style, simulations=_default_simulations(seating) if simulations is None else simulations)
@@ -72,7 +72,7 @@ def _play(
     seating: Seating, store: EpisodeStore, plan: Plan, style: Style, say: Callable[[str], None]
 ) -> dict[str, Any]:
     """Plays what the store still lacks."""
-    # a continued run must not play the matches that are on disk again
+    # a continued run must not repeat the matches that are on disk
     seed = plan.seed + 1_000_003 * store.matches
     parallel = min(plan.parallel, plan.matches)
     started = monotonic()

@@ -1,9 +1,9 @@
-"""SPRT: is one player stronger than another by `elo1`, or by no more than `elo0`? As few matches as it takes to say.
+"""SPRT: is one player stronger than another by `elo1`, or by no more than `elo0`? In as few matches as possible.
 
-What is counted are pairs of matches from one start with seats changed, of which a player makes 0, 1/2, 1, 1 1/2 or 2
-points (the pentanomial model): results of one start hang together, and single matches would look surer than they are.
-The test is Wald's, with the likelihood ratio of a generalised one: under each hypothesis the five probabilities are the
-most likely ones with its mean. Strength is in Elo points of the mean score: 0.5 is 0, 0.64 is 100.
+It counts pairs of matches from one start with seats swapped, in which a player scores 0, 1/2, 1, 1 1/2 or 2 points (the
+pentanomial model): results from one start are correlated, and single matches would look more certain than they are.
+The test is Wald's with a generalised likelihood ratio: under each hypothesis the five probabilities are the most likely
+ones with its mean. Strength is in Elo points of the mean score: 0.5 is 0, 0.64 is 100.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ with optional("an SPRT", extra="league"):
     from scipy.optimize import brentq
 
 SCORES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-"""Points a match that the five results of a pair come to."""
+"""Points per match of the five results of a pair."""
 _SEEN_NEVER = 1e-3
-"""What counts in place of no pair at all: it keeps every mean possible, also if all pairs were lost."""
+"""Stands in for a count of 0: it keeps every mean possible, even if all pairs were lost."""
 _LARGEST = 1000.0
 
 Verdict = Literal["elo0", "elo1"]
@@ -40,7 +40,7 @@ class Sprt:
 
     @classmethod
     def parse(cls, text: str, *, confidence: float) -> "Sprt":
-        """The test that `elo0,elo1` names; raises `InputError` if it names none."""
+        """The test that `elo0,elo1` names; raises `InputError` if malformed."""
         try:
             low, high = (float(word) for word in text.split(","))
         except ValueError:
@@ -63,14 +63,14 @@ class Sprt:
         return float(counts @ (np.log(likely[1]) - np.log(likely[0])))
 
     def verdict(self, pairs: NDArray[np.int64]) -> Verdict | None:
-        """The hypothesis that is accepted; None if it takes more pairs to say."""
+        """The hypothesis that is accepted; None if more pairs are needed."""
         low, high = self.bounds
         ratio = self.ratio(pairs)
         return "elo0" if ratio <= low else "elo1" if ratio >= high else None
 
 
 def pair_result(points: float) -> int:
-    """The number among `SCORES` of a pair in which a player made `points` of 2."""
+    """The index in `SCORES` of a pair in which a player scored `points` of 2."""
     return round(2 * points)
 
 
@@ -79,7 +79,7 @@ def _score(elo: float) -> float:
 
 
 def _most_likely(seen: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
-    """`float64[5]` the most likely probabilities with mean score `mean` where shares `seen: float64[5]` were seen.
+    """`float64[5]` the most likely probabilities with mean score `mean`, given observed shares `seen: float64[5]`.
 
     They are seen / (1 + t (score - mean)), with the t that makes the mean right.
     """

@@ -1,4 +1,4 @@
-"""Standings: everything that is said of the players of a ledger at one game, as plain data."""
+"""Standings: everything there is to say about a ledger's players of one game, as plain data."""
 
 from dataclasses import asdict
 from typing import Any
@@ -15,11 +15,11 @@ from sparring.league.ratings import Floats, Ratings, default_anchor, find_player
 from sparring.league.subsets import AXES, Axis, Subset, holes, subsets
 
 _MOST_VALUES = 200
-"""Of an axis that is searched for holes without being asked for: openings may be as many as matches."""
+"""The most values of an axis that is searched for holes unasked: there may be as many openings as matches."""
 _FEWEST = 10
-"""Matches of a subset that a warning is given for."""
+"""The fewest matches of a subset for a warning."""
 _SURE = 0.001
-"""Below this a p-value is worth a warning."""
+"""A p-value below this is worth a warning."""
 
 
 def standings(
@@ -30,8 +30,8 @@ def standings(
     Args:
         ledger: whose matches count.
         game: needed if the ledger has several.
-        anchor: the player whose rating is 0; by default the built-in player of most matches.
-        by: also rates every player on each value of this axis.
+        anchor: the player whose rating is 0; by default the built-in player with most matches.
+        by: also rate every player on each value of this axis.
     """
     game = _game(ledger, game)
     counts = pair_counts(ledger.tallies(game))
@@ -59,7 +59,7 @@ def _game(ledger: Ledger, game: str | None) -> str:
 
 
 def pair_standings(counts: PairCounts, ratings: Ratings, by: Axis | None = None) -> dict[str, Any]:
-    """What is said of players who met in pairs."""
+    """The standings of players who met in pairs."""
     names = labels(ratings.players)
     order = sorted(range(len(ratings)), key=lambda at: (-ratings.rating[at], at))
     found = {axis: subsets(counts, ratings, axis) for axis in AXES if axis == by or _is_small(counts, axis)}

@@ -1,7 +1,7 @@
 """Ratings of subsets: how strong each player is in one seat, with one team set, against one kind of opponent.
 
-A player's rating in a subset is the most likely one of the same model on its matches there, everything else held as all
-matches have it. Where it is clearly off the player's rating, the one number hides something.
+A player's rating in a subset is the most likely one of the same model on its matches there, with everything else fixed
+as fitted to all matches. Where it clearly differs from the player's rating, the one number hides something.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ Axis = Literal["seat", "team_set", "opening", "opponent", "settings"]
 AXES: tuple[Axis, ...] = get_args(Axis)
 
 _CHANCE = 0.05
-"""How likely one warning or more is at most, where no rating hides anything."""
+"""The probability of any false warning, at most."""
 _FARTHEST = 20.0
-"""How far from all matches' rating a subset's may lie, in log-odds: about 3,500 Elo points."""
+"""How far a subset's rating may lie from the overall one, in log-odds: about 3,500 Elo points."""
 _HALVINGS = 40
 
 
@@ -51,7 +51,7 @@ class Subset:
 
 
 def subsets(counts: PairCounts, ratings: Ratings, axis: Axis) -> list[Subset]:
-    """Every player's rating on every value of `axis` that it has matches on; none if there is one value only."""
+    """Every player's rating on every value of `axis` it has matches on; empty if there is only one value."""
     apart = counts.first != counts.second
     first, second, setup = counts.first[apart], counts.second[apart], counts.setup[apart]
     wins, draws, losses = counts.wins[apart], counts.draws[apart], counts.losses[apart]
@@ -94,9 +94,9 @@ def subsets(counts: PairCounts, ratings: Ratings, axis: Axis) -> list[Subset]:
 
 
 def holes(found: list[Subset]) -> list[Subset]:
-    """Those clearly off their player's rating, the clearest first.
+    """The subsets that clearly differ from their player's rating, the clearest first.
 
-    Their intervals leave it out even when made so wide that in at least 95 of 100 reports without any hole none does.
+    The threshold is Bonferroni-corrected: without any hole, at least 95 of 100 reports are empty.
     """
     limit = float(ndtri(1 - _CHANCE / 2 / max(1, len(found)))) ** 2
     return sorted((one for one in found if one.deviance > limit), key=lambda one: -one.deviance)
@@ -118,25 +118,25 @@ def _values(
 
 @dataclass(frozen=True)
 class _Cells:
-    """Rows of results, each of one cell: a player on a value. Each cell's rating is a problem of one number."""
+    """Rows of results, each in one cell: a player on a value. Each cell's rating is a one-dimensional problem."""
 
     group: NDArray[np.intp]
     """`intp[k]` the cell of each row."""
     offset: Floats
-    """`float64[k]` what is added to the player's strength."""
+    """`float64[k]` added to the player's strength."""
     won: NDArray[np.int64]
     drawn: NDArray[np.int64]
     lost: NDArray[np.int64]
     draw: float
     centre: Floats
-    """`float64[cells]` the ratings of all matches, about which the prior lies."""
+    """`float64[cells]` the overall ratings, about which the prior lies."""
 
     def total(self, values: NDArray[Any]) -> Floats:
         """`float64[cells]` sums of `values: [k]`."""
         return np.bincount(self.group, values, len(self.centre)).astype(np.float64)
 
     def cost(self, strength: Floats) -> Floats:
-        """`float64[cells]` the negative logarithm of likelihood times prior."""
+        """`float64[cells]` the negative log posterior."""
         seen = zip((self.won, self.drawn, self.lost), self._chances(strength), strict=True)
         fit = sum(self.total(count * np.log(np.maximum(chance, 1e-300))) for count, chance in seen)
         return np.asarray((strength - self.centre) ** 2 / 2 * (ELO / PRIOR) ** 2 - fit, np.float64)
@@ -149,7 +149,7 @@ class _Cells:
         return np.asarray(fit + (strength - self.centre) * (ELO / PRIOR) ** 2, np.float64)
 
     def root(self, rising: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-        """`float64[cells]` where each cell's function, which rises from `low` to `high`, is 0."""
+        """`float64[cells]` the zero of each cell's function, which rises from `low` to `high`."""
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             below = rising(middle) < 0

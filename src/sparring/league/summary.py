@@ -1,4 +1,4 @@
-"""What is said of a tournament when it is over, as plain data: standings, cross table, curves, test, kept matches."""
+"""The summary of a tournament, as plain data: standings, cross table, curves, test, kept matches."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def summarise(
     *,
     complete: bool,
 ) -> dict[str, Any]:
-    """Everything that is said of the tournament."""
+    """The summary, without kept matches."""
     names = labels(sheet.players)
     notes = [one.note for found in sheet.ended.values() for one in found.values() if one.note]
     summary: dict[str, Any] = {
@@ -63,7 +63,7 @@ def summarise(
 
 
 def _curves(seating: Seating, names: list[str], players: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """By run: the ratings of its checkpoints in order of the updates they were saved after, where there are several."""
+    """By run: the ratings of its checkpoints in order of updates, if there are several."""
     rated = {one["player"]: one for one in players}
     runs: dict[str, list[dict[str, Any]]] = {}
     for name, entrant in zip(names, seating.entrants, strict=True):
@@ -76,7 +76,7 @@ def _curves(seating: Seating, names: list[str], players: list[dict[str, Any]]) -
 
 
 def _cell(sheet: ScoreSheet, one: int, other: int, points: float) -> dict[str, Any] | None:
-    """What `one` did against `other`; None if they never met."""
+    """The results of `one` against `other`; None if they never met."""
     there, here = sheet.results[one, other], sheet.results[other, one]
     wins, draws, losses = (int(there[at] + here[2 - at]) for at in range(3))
     if wins + draws + losses == 0:

@@ -1,8 +1,8 @@
-"""Ratings of players who share a team with others, by openskill: a mean and a deviation for each, match after match.
+"""Ratings of players in mixed teams, by openskill: a mean and a deviation for each, updated match by match.
 
-Of openskill's models it is Bradley and Terry's with full pairing: there a draw brings two teams closer, whereas in
-Thurstone and Mosteller's it can turn the order of unequal teams round. Matches are taken by time and id, so that the
-order in which a ledger got them does not matter.
+The model is Bradley-Terry with full pairing: there a draw brings two teams closer, whereas in openskill's
+Thurstone-Mosteller models it can reverse the order of unequal teams. Matches are taken by time and id, so that the
+order in which they were added to the ledger does not matter.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ class TeamRating:
 
 
 def is_mixed(match: Match) -> bool:
-    """Whether a match is none between two players: a team of several, or more than two teams."""
+    """Whether a match is not between two players: a team has several, or there are more than two teams."""
     return len({(seat.team, seat.identity) for seat in match.seats}) > 2
 
 

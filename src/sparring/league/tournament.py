@@ -1,7 +1,7 @@
 """Tournaments: entrants meet as a schedule says, in pairs of matches; the ledger is the whole state.
 
-A tournament that was killed goes on when it is called again: matches that are in the ledger are not played again, and
-those that are missing are. One with more players, or with more matches, goes on from those of the smaller one too.
+A tournament that was killed goes on when it is called again: only matches that are missing in the ledger are played.
+One with more players or more matches goes on from those of a smaller one in the same way.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,6 @@ from math import ceil, log2
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 
 from sparring.core import InputError
@@ -20,7 +19,7 @@ from sparring.league.counts import pair_counts
 from sparring.league.crews import Crew, Processes
 from sparring.league.entrants import Style
 from sparring.league.keeping import Keeper, holding
-from sparring.league.ledger import Identity, Ledger
+from sparring.league.ledger import Identity, Ledger, json_text
 from sparring.league.ratings import find_player
 from sparring.league.schedules import Pair, Schedule, ScoreSheet, active, gauntlet, round_robin, swiss
 from sparring.league.seating import Seating
@@ -36,20 +35,20 @@ class Rules:
 
     schedule: ScheduleName = "active"
     matches: int = 100
-    """Of each pair that meets; an active schedule plays at most as many as a round robin would."""
+    """Per pair that meets; an active schedule plays at most as many as a round robin would."""
     rounds: int = 0
     """Of a Swiss tournament; 0: as many as it takes to find a winner, and one more."""
     elo_width: float | None = None
-    """Until no rating's interval is wider, by an active schedule."""
+    """An active schedule plays until no rating's interval is wider."""
     confidence: float | None = None
-    """Until the order of every two players is as sure, by an active schedule; of an SPRT, how sure it is."""
+    """An active schedule plays until the order of every pair is this certain; for an SPRT, its confidence."""
     sprt: str | None = None
     anchor: str | None = None
     seed: int = 0
     workers: int = 0
     """Processes of this machine that play; 0: this one."""
     cluster: str | None = None
-    """The address of a Ray cluster whose processes play, all but one of its CPUs; None: this machine."""
+    """The address of a Ray cluster that plays, on all but one of its CPUs; None: this machine."""
     keep: Path | None = None
     """The folder in which matches worth looking at are kept."""
     kept: int = 3
@@ -58,7 +57,7 @@ class Rules:
 
 @dataclass
 class Progress:
-    """How far a tournament is, for whoever shows it."""
+    """How far a tournament has come."""
 
     matches: int
     total: int
@@ -81,7 +80,7 @@ def play_tournament(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Plays what `rules` want and the ledger does not have yet; returns what came of it, as plain data."""
+    """Plays what `rules` ask for and the ledger does not have yet; returns a summary as plain data."""
     _check_rules(rules)
     style, players = style or Style(), with_checkpoints(players)
     seating = Seating.of(*players, game=game, settings=settings, rating=True, varied=True)
@@ -95,7 +94,7 @@ def play_tournament(
         table = stack.enter_context(Table(seating, style, book.add, seed=rules.seed, keeper=keeper))
         sheet = read_sheet(book, seating, series, rules)
         schedule, total, test = _schedule(sheet, rules)
-        for number in range(len(players)):  # whoever cannot play is refused before the first match
+        for number in range(len(players)):  # a player that cannot play is refused before the first match
             table.seat(number, say)
         complete = True
         try:
@@ -114,7 +113,7 @@ def play_tournament(
 
 
 def with_checkpoints(players: Sequence[str]) -> list[str]:
-    """`players`, with a run's folder of checkpoints, `RUN/checkpoints`, replaced by all that it holds."""
+    """`players`, with each folder `RUN/checkpoints` replaced by all the checkpoints in it."""
     found: list[str] = []
     for text in players:
         folder = Path(text)
@@ -146,7 +145,7 @@ def _crew(
     book: Ledger,
     say: Callable[[str], None],
 ) -> Crew:
-    """Others who play in the place of this process."""
+    """The processes that play instead of this one."""
     if rules.cluster is not None:
         from sparring.league.cluster_bouts import BoutsOnCluster  # needs Ray
 
@@ -168,7 +167,7 @@ def _check(identities: Sequence[Identity], seats: int) -> None:
 
 
 def read_sheet(book: Ledger, seating: Seating, series: Series, rules: Rules) -> ScoreSheet:
-    """What the ledger has of the entrants at these settings, be it of this tournament or not."""
+    """The entrants' matches at these settings in the ledger, whether of this tournament or not."""
     identities = tuple(series.identities)
     if rules.anchor is not None:
         anchor = find_player(identities, rules.anchor)
@@ -182,7 +181,7 @@ def read_sheet(book: Ledger, seating: Seating, series: Series, rules: Rules) -> 
                 start, order = place
                 first = 0.5 + match.seats[0].outcome / 2
                 sheet.add(pair, Ended(start, order, first if order == 0 else 1 - first, match.note))
-    everything = [tally for tally in book.tallies(seating.game.name) if tally.settings == _text(series.settings)]
+    everything = [tally for tally in book.tallies(seating.game.name) if tally.settings == json_text(series.settings)]
     found = pair_counts(tally for tally in everything if set(tally.players) <= set(identities))
     numbers = [identities.index(player) for player in found.players]
     sheet.results[:] = 0
@@ -193,12 +192,8 @@ def read_sheet(book: Ledger, seating: Seating, series: Series, rules: Rules) -> 
     return sheet
 
 
-def _text(settings: dict[str, Any]) -> str:
-    return msgspec.json.encode(settings, order="deterministic").decode()
-
-
 def _schedule(sheet: ScoreSheet, rules: Rules) -> tuple[Schedule, int, Sprt | None]:
-    """The schedule, how many matches it plays at most, and the test that ends it if it is one."""
+    """The schedule, how many matches it plays at most, and the test that ends it, if any."""
     starts, pairs, n = max(1, ceil(rules.matches / 2)), len(sheet.pairs), len(sheet.players)
     if rules.sprt is not None:
         if n != 2:
@@ -236,7 +231,7 @@ def _play(
     total: int,
     on_progress: Callable[[Progress], None],
 ) -> None:
-    """Has what the schedule wants played, at a table here or by a crew."""
+    """Plays what the schedule asks for, at a table here or by a crew."""
     played = sheet.matches()
 
     def report(detail: str, more: int = 0) -> None:
@@ -282,7 +277,7 @@ def _play(
 
 
 def _next(sheet: ScoreSheet, schedule: Schedule) -> Bout | None:
-    """The bout that the pair furthest behind its schedule plays next; None if nobody has anything to play now."""
+    """The next bout of the pair furthest behind its schedule; None if there is nothing to play now."""
     wanted = schedule(sheet)
     behind = sorted((sheet.begun(pair) / starts, pair) for pair, starts in wanted.items() if starts)
     for _, pair in behind:

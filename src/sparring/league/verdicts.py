@@ -1,4 +1,4 @@
-"""What counts of a match that has ended: the arena's outcome, unless a player forfeited it."""
+"""The outcome that counts for a match: the arena's, unless a player forfeited."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,8 +16,8 @@ def judged(
 ) -> tuple[Results, tuple[str, ...]]:
     """`results` with the outcomes that count, and a note for each match: why a player forfeited it, if one did.
 
-    `seated: int32[n, seats]` are the numbers, in `players`, of whoever sat in the n matches. The first to forfeit has
-    lost. To be asked before the matches that follow in the same slots are played on.
+    `seated: int32[n, seats]` are the numbers in `players` of those in the n matches. The first to forfeit has lost.
+    Call this before the next matches in the same slots are played on.
     """
     notes = [""] * len(results)
     forfeiting = [

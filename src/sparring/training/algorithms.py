@@ -12,21 +12,20 @@ from sparring.learn.imitation import Imitation, ImitationSettings
 from sparring.learn.learner import Learner
 from sparring.learn.magnet import Magnet, MagnetSettings
 from sparring.learn.offline import Offline, OfflineSettings
-from sparring.learn.ppo import Ppo, PpoSettings
+from sparring.learn.ppo import Ppo
 from sparring.learn.rnad import Rnad, RnadSettings
 from sparring.policy import Policy
 from sparring.search import SearchPlayer, Symmetric
 from sparring.search.seating import forward_model, search_player
-
-LearnerSettings = PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings | ImitationSettings | OfflineSettings
+from sparring.training.config import LearnerSettings
 
 
 @runtime_checkable
 class Reporting(Protocol):
-    """A player or an arena with figures of its own for the metrics."""
+    """A player or an arena with metrics of its own."""
 
     def report(self) -> dict[str, float]:
-        """Figures by name: a player's since it was made, an arena's since the last call."""
+        """Metrics by name: a player's since it was made, an arena's since the last call."""
         ...
 
 
@@ -48,11 +47,11 @@ class Algorithm:
     keep_policy: bool = False
     """Whether the learner needs the whole distribution that each action was drawn from."""
     exact: bool = True
-    """Whether the learner compares its own probabilities with those played, so that only torch may play them."""
+    """Whether the learner compares its own probabilities with those played, so that only torch may compute them."""
     gate: GateSettings | None = None
     """The trial new weights must pass before they play; None: they play at once."""
     deployed: Policy | None = None
-    """The policy that is rated and saved, where it is another than the one that plays."""
+    """The policy that is rated and saved, if it is not the one that plays."""
     policy_threshold: float = 0.0
     """Actions less likely than this are left out where the policy is rated."""
 

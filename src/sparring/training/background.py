@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Abandoned(Exception):
-    """A call was broken off because nobody waits for its result any more."""
+    """A call was cancelled because its result is no longer needed."""
 
 
 class Background(Generic[T]):
@@ -21,7 +21,7 @@ class Background(Generic[T]):
         self._closing = Event()
 
     def begin(self, call: Callable[[], T]) -> None:
-        """Starts `call`. If it takes long it should call `pulse` now and then, so that `close` need not wait for it."""
+        """Starts `call`. A long one should call `pulse` now and then, so that `close` need not wait for it."""
         if self._call is not None:
             raise RuntimeError("the result of the call before is still to be taken")
         self._call = self._thread.submit(call)
@@ -44,6 +44,6 @@ class Background(Generic[T]):
             raise Abandoned
 
     def close(self) -> None:
-        """Ends the call under way at its next `pulse`, and the thread with it."""
+        """Ends the running call at its next `pulse`, and the thread with it."""
         self._closing.set()
         self._thread.shutdown(wait=True)

@@ -11,7 +11,15 @@ from msgspec import Meta
 
 from sparring.core import Game, InputError, did_you_mean, game_names, load_game
 from sparring.core.code import code_names
-from sparring.core.settings import apply_overrides, convert, read_settings
+from sparring.core.settings import (
+    Count,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    apply_overrides,
+    convert,
+    read_settings,
+)
 from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
 from sparring.league.entrants import names_code
@@ -26,11 +34,10 @@ from sparring.report.metrics import ReportName
 from sparring.training.league.settings import LeagueSettings
 
 STORED = "config.yaml"
-"""What a run folder calls the configuration it was trained with."""
+"""The file in a run folder that holds its configuration."""
 
-Count = Annotated[int, Meta(ge=1)]
-NotNegative = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(gt=0, le=1)]
+LearnerSettings = PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings | ImitationSettings | OfflineSettings
 
 
 class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,33 +47,33 @@ class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """Updates between checkpoints."""
     keep: Count = 3
     """How many of the newest to keep."""
-    minutes: Annotated[float, Meta(ge=0)] = 0.0
-    """Minutes after which there is one in any case; 0: only by updates."""
+    minutes: NonNegative = 0.0
+    """Minutes after which one is saved in any case; 0: only by updates."""
 
 
 Scaling = Literal["sqrt", "linear", "off"]
 
 
 class ParallelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Training in N processes that torchrun started; without it nothing here matters."""
+    """Training in N processes started by torchrun; otherwise nothing here matters."""
 
     scaling: Scaling = "sqrt"
-    """`sqrt`, `linear`: each process has the batches and matches of the preset, so that those of the run are N times as
-    large, and the learning rate is multiplied by the root of N, or by N. `off`: each has an Nth of them, so that the
-    run learns as one process would, sooner."""
+    """`sqrt`, `linear`: each process has the batches and matches of the preset, so that the run's are N times as large,
+    and the learning rate is multiplied by the square root of N, or by N. `off`: each has an Nth of them, so that the
+    run learns as one process would, but faster."""
     sharded: bool = False
     """Whether each process holds only an Nth of the weights, gradients and moments (FSDP2), and layers are gathered
-    when it is their turn: for networks that one device has no room for, at the price of more talk. Only for learners
-    that learn from data."""
-    timeout_minutes: Annotated[float, Meta(gt=0)] = 30.0
-    """The run ends when some process lets the others wait longer, be it for a rating."""
+    when they are needed: for networks that do not fit on one device, at the price of more communication. Only for
+    learners that learn from data."""
+    timeout_minutes: Positive = 30.0
+    """The run ends when a process keeps the others waiting longer than this, even for a rating."""
 
 
 class JobSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a run behaves as a job of a cluster."""
 
-    time_limit_hours: Annotated[float, Meta(ge=0)] = 0.0
-    """Stop, saved, before so many hours have passed; 0: no limit."""
+    time_limit_hours: NonNegative = 0.0
+    """Save and stop before this many hours have passed; 0: no limit."""
     signal: Literal["USR1", "USR2"] = "USR2"
     """The signal, besides SIGTERM, that asks to save and stop; NCCL uses USR1 for itself."""
 
@@ -76,44 +83,44 @@ class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     address: str | None = None
     """ray://HOST:PORT, HOST:PORT of the head, or auto for the cluster of this machine; null: none."""
-    collectors: NotNegative = 0
+    collectors: NonNegativeInt = 0
     """Processes that play, each on one CPU with its part of `matches`; 0: as many as the cluster has CPUs, but one."""
 
 
 class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Matches against other players during and after training."""
 
-    every: NotNegative = 0
+    every: NonNegativeInt = 0
     """Updates between evaluations; 0: only at the end."""
     matches: Count = 400
     """Against each opponent."""
     opponents: tuple[str, ...] = ("random",)
     """Players by name: built-in ones, runs, checkpoints, shipped weights, code of yours, models of policy servers."""
-    temperature: Annotated[float, Meta(ge=0)] = 1.0
-    """1 rates the policy as it is trained, 0 its likeliest actions; opponents that are networks play alike."""
+    temperature: NonNegative = 1.0
+    """1 rates the policy as trained, 0 its likeliest actions; the same for opponents that are networks."""
     background: bool = False
     """Whether training goes on meanwhile; scores then come some updates later, and runs are no longer deterministic."""
 
 
 class ValidationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Matches of `data` that are never trained on, and what the policy foretells of them."""
+    """Matches of `data` that are never trained on, to test the policy's predictions."""
 
     share: Annotated[float, Meta(ge=0, lt=1)] = 0.05
     """The part of the matches that is held out; 0: none."""
     since: Annotated[str, Meta(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")] = ""
-    """A day, as in 2025-03-31: matches played from then on are held out too, and told apart; matches without a date are
-    then left out of everything. Empty: none."""
+    """A day, as in 2025-03-31: matches played from then on are held out too, and reported separately; matches without a
+    date are then not used at all. Empty: none."""
     decisions: Count = 32_768
-    """Decisions that are foretold at a validation, at most."""
+    """Decisions per validation, at most."""
 
 
 class MockSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The matches that `--mock-data` has played, to try a run out before there is data."""
+    """The matches that `--mock-data` plays, to try a run out before there is data."""
 
     player: str = "random"
-    """A built-in player, who plays against itself."""
+    """A built-in player, which plays against itself."""
     matches: Count = 100
-    """Of each of `settings`."""
+    """For each of `settings`."""
     settings: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)] = ({},)
     """What is played: each laid over the settings of the run."""
 
@@ -123,14 +130,14 @@ class AnchorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     to: str
     """A checkpoint, run folder or shipped weights."""
-    kl: Annotated[float, Meta(ge=0)] = 0.05
+    kl: NonNegative = 0.05
     """The coefficient of the divergence in the loss: raising it holds the policy closer."""
     until: Count | None = None
     """Decisions over which the coefficient falls to 0, evenly; null: it stays."""
 
 
 class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All of a training run."""
+    """A training run."""
 
     game: str
     """As `sparring games` lists it."""
@@ -138,14 +145,14 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The game's rule options."""
     network: dict[str, Any] = {}
     """The network's size options; or `factory`, the `package.module:function` of your own that builds it."""
-    learner: PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings | ImitationSettings | OfflineSettings
+    learner: LearnerSettings
     """The algorithm (`kind`) and its settings."""
     data: tuple[str, ...] = ()
     """Episode stores, or folders of them: what `imitation` and `offline` learn from, and the others by `data_share`."""
     data_share: Annotated[float, Meta(ge=0, lt=1)] = 0.0
-    """For learners that play: the part of each gradient step's decisions that is from `data`, to be imitated."""
+    """For learners that play: the part of each gradient step's decisions that comes from `data`, to be imitated."""
     strict: bool = False
-    """Whether damaged files of `data` end the run; otherwise they are left out and named."""
+    """Whether damaged files of `data` end the run; otherwise they are skipped and reported."""
     validation: ValidationSettings = ValidationSettings()
     mock: MockSettings = MockSettings()
     init: str | None = None
@@ -155,25 +162,25 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     opponents: dict[str, Share] = {}
     """Players met in training, by name, each with its share of the matches; in the rest the policy meets itself."""
     league: LeagueSettings | None = None
-    """A pool of past selves that is met in what `opponents` leave of the matches; null: the present self alone."""
+    """A pool of past selves, met in the matches that `opponents` leave; null: only the present self."""
     key: str | None = None
-    """The client key of those policy servers among the opponents that ask for one."""
+    """The client key for policy servers among the opponents, if they ask for one."""
     decisions: Count = 1_000_000
     """Decisions to train on in all; the run ends with the update that reaches them."""
     matches: Count = 512
     """Matches played at the same time."""
     seed: int = 0
     """Of everything random."""
-    workers: NotNegative = 0
+    workers: NonNegativeInt = 0
     """Processes that play; 0 plays in this one, deterministic from the seed."""
     inference_batch_size: Count = 1
     """Rows a forward pass of self-play waits for, where they trickle in: with workers, and in Pokémon."""
-    inference_timeout_ms: Annotated[float, Meta(ge=0)] = 20.0
-    """But no longer than this after the first of them."""
+    inference_timeout_ms: NonNegative = 20.0
+    """But no longer than this after the first row."""
     overlap: bool = False
     """Whether the next episodes are collected while the last are learned from; no longer deterministic."""
-    max_policy_lag: NotNegative = 0
-    """Episodes begun with weights more than this many updates old are dropped; 0: none is."""
+    max_policy_lag: NonNegativeInt = 0
+    """Episodes begun with weights more than this many updates old are dropped; 0 drops none."""
     device: DeviceName = "auto"
     """Where networks run; auto takes CUDA, then MPS, then the CPU."""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -181,11 +188,11 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     actor_dtype: DtypeName | None = None
     """Precision of self-play's forward passes alone (bfloat16, or int8 on a CPU); null: as `dtype`."""
     backend: BackendName = "auto"
-    """What runs self-play's forward passes; "auto": the faster one here, if the learner does not need torch's own."""
+    """What runs self-play's forward passes; "auto": the faster one here, unless the learner needs torch."""
     compile: bool = False
     """Whether inference runs through torch.compile."""
-    threads: NotNegative = 0
-    """CPU threads for torch; 0 takes as many as cores are free."""
+    threads: NonNegativeInt = 0
+    """CPU threads for torch; 0 takes as many as there are free cores."""
     checkpoint: CheckpointSettings = CheckpointSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     parallel: ParallelSettings = ParallelSettings()
@@ -213,7 +220,7 @@ def preset_names() -> dict[str, Path]:
 
 
 def load_config(preset: str, overrides: Sequence[str]) -> tuple[TrainConfig, Game]:
-    """The preset called `preset` (or a YAML file of that path) with overrides, validated to the last key."""
+    """The preset called `preset` (or the YAML file at that path) with overrides, fully validated."""
     path = Path(preset)
     if path.suffix not in (".yaml", ".yml"):
         presets = preset_names()
@@ -224,7 +231,7 @@ def load_config(preset: str, overrides: Sequence[str]) -> tuple[TrainConfig, Gam
 
 
 def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) -> dict[str, Any]:
-    """`data` with overrides; code that a file of a run folder names counts only if an override names it again."""
+    """`data` with overrides; code named in a run folder's file counts only if an override names it again."""
     if not (path.resolve().parent / STORED).exists():
         return apply_overrides(data, overrides)
     for name in code_names([data.get("settings"), data.get("mock")]):
@@ -245,7 +252,7 @@ def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) 
 
 
 def _opponents_by_code(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The opponents in a configuration, still plain data, that are code, each with the key that names it."""
+    """The opponents that are code, in a configuration that is still plain data, each with the key that names it."""
     evaluation = data.get("evaluation")
     rating = evaluation.get("opponents") if isinstance(evaluation, dict) else None
     anchor = data.get("anchor")
@@ -259,7 +266,7 @@ def _opponents_by_code(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, Game]:
     """`data` as a config whose game exists and accepts its settings and network.
 
-    Who its opponents are is found out when the run starts; see `training.opponents`.
+    Its opponents are looked up only when the run starts; see `training.opponents`.
     """
     if isinstance(data.get("data"), str):
         data = {**data, "data": [data["data"]]}
@@ -305,7 +312,7 @@ def _check_cluster(config: TrainConfig, where: str) -> None:
 
 
 def _check_sharded(config: TrainConfig, where: str) -> None:
-    """Raises `InputError` if the policy cannot be spread over processes as `config` asks for."""
+    """Raises `InputError` if the policy cannot be sharded as `config` asks for."""
     if not config.parallel.sharded:
         return
     if not learns_from_data(config):
@@ -343,7 +350,7 @@ def check_data(config: TrainConfig, where: str) -> None:
 
 
 def validation_day(config: TrainConfig) -> int | None:
-    """From when on matches are held out, in seconds since 1970; None if the date does not matter."""
+    """The time from which on matches are held out, in seconds since 1970; None if the date does not matter."""
     text = config.validation.since
     try:
         return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) if text else None
@@ -364,7 +371,7 @@ def game_parts(config: TrainConfig, game: Game) -> dict[str, msgspec.Struct]:
 
 
 def flat_settings(config: TrainConfig, game: Game) -> dict[str, bool | float | str]:
-    """Every setting of a run by its dotted key, the game's defaults included; what is no number or truth as text."""
+    """Every setting of a run by its dotted key, the game's defaults included; lists and the like as JSON text."""
     data = msgspec.to_builtins(config) | {
         name: msgspec.to_builtins(part) for name, part in game_parts(config, game).items()
     }

@@ -1,4 +1,4 @@
-"""Episodes on disk for a run: which of them it learns from, which it is validated on, and whether they fit."""
+"""Episodes on disk for a run: which it learns from, which it is validated on, and whether they fit."""
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
@@ -23,11 +23,11 @@ from sparring.policy import Policy, Versatile, policy_for
 from sparring.training.config import TrainConfig, validation_day
 
 _VALIDATED_EPISODES = 64
-"""Episodes that are foretold at a time."""
+"""Episodes that are predicted at a time."""
 
 
 class Lessons:
-    """The episodes that a run learns from, batch after batch without end, and what was most frequent in them."""
+    """The episodes that a run learns from, in an endless sequence of batches, and how frequent each choice is."""
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class Lessons:
             say("data: nothing was filled in (sparring replays parse --own-team usage), so hide_filled hides nothing")
         self.about = f"{self._data.rows:,} decisions of {self._data.episodes:,} episodes"
         self.position: Mapping[str, Any] | None = None
-        """Behind the last batch; JSON-ready."""
+        """After the last batch; JSON-ready."""
         self.frequent: dict[str, NDArray[np.float64]] = {
             kind_of(one): np.zeros(one.actions) for one in self._data.specs
         }
-        """By `kind_of` episodes: how often each action was chosen so far."""
+        """By `kind_of` spec: how often each action was chosen so far."""
         self._batches: Generator[Batch, None, None] = self._data.batches()
 
     def draw(self) -> Episodes:
@@ -83,7 +83,7 @@ class Lessons:
         )
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Goes on behind the last batch of a `snapshot`; of another number of processes, as far into the epoch."""
+        """Goes on after the last batch of a `snapshot`; with other processes than then, equally far into the epoch."""
         self.position = values["position"]
         if self.position and values.get("processes", 1) != parallel.size():
             self.position = self._data.position(int(self.position["epoch"]), float(values["part"]))
@@ -97,7 +97,7 @@ class Lessons:
 
 
 class HeldOut:
-    """The episodes that a run never learns from, and how well its policy foretells them."""
+    """The episodes that a run never learns from, and how well its policy predicts them."""
 
     def __init__(
         self, config: TrainConfig, spec: GameSpec, *, device: Device, say: Callable[[str], None] = lambda text: None
@@ -122,9 +122,9 @@ class HeldOut:
         self._several = len({str(one.settings.get("format")) for one in specs}) > 1
 
     def validate(self, policy: Policy, frequent: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
-        """All figures of `Foretelling`, under `validation/` and, of matches held out by date, `validation_later/`.
+        """The metrics of `Foretelling`, under `validation/` and, for matches held out by date, `validation_later/`.
 
-        `frequent` as that of `Lessons`.
+        `frequent` as in `Lessons`.
         """
         found: dict[str, float] = {}
         for name, data in self._parts.items():
@@ -149,18 +149,18 @@ class HeldOut:
 
 
 def kind_of(spec: GameSpec) -> str:
-    """What tells episodes apart whose actions stand for different things."""
+    """A name for specs whose actions have the same meaning."""
     return f"{spec.settings.get('format', spec.game)}-{spec.actions}"
 
 
 def validation_due(config: TrainConfig, update: int, decisions: int) -> bool:
-    """Whether the policy is validated after this update: where it is rated or saved, and at the end."""
+    """Whether the policy is validated after this update: whenever it is rated or saved, and at the end."""
     every = config.evaluation.every or config.checkpoint.every
     return update % every == 0 or decisions >= config.decisions
 
 
 def fitting(episodes: Episodes, spec: GameSpec, policy: Policy) -> Episodes:
-    """`episodes` with the fields that `policy` of `spec` sees, and no others; as their own spec if it plays several."""
+    """`episodes` with only the fields that `policy` sees in `spec`; they keep their own spec if it plays several."""
     seen = replace(episodes.spec, observation=spec.observation) if isinstance(policy, Versatile) else spec
     return episodes.observing(tuple(spec.observation), seen)
 
@@ -203,7 +203,7 @@ def _dataset(
 
 
 def _check_specs(specs: tuple[GameSpec, ...], spec: GameSpec, policy: Policy, say: Callable[[str], None]) -> None:
-    """Raises `InputError` if the network cannot learn from the episodes; `say` is told of other formats."""
+    """Raises `InputError` if the network cannot learn from the episodes; `say` reports other formats."""
     for found in specs:
         if found.game != spec.game:
             raise InputError(f"data: episodes of {found.game}, not of {spec.game}")

@@ -1,4 +1,4 @@
-"""Stopping before a time limit: early enough that what is under way can end and be saved."""
+"""Stopping before a time limit, early enough that the current update can end and be saved."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sparring.core import InputError
 
 JOB_BEGAN = "SPARRING_JOB_BEGAN"
-"""The environment variable by which the script of a job says when it began: seconds since the machine's start."""
+"""The environment variable in which a job's script says when it began, in seconds since the machine's start."""
 _LEAST_SECONDS = 60.0
 _LEAST_PART = 0.1
 
@@ -28,14 +28,14 @@ def _began() -> float:
 
 @dataclass
 class Deadline:
-    """A limit on how long this process, or the job that it is part of, may train, by a clock that nobody can set.
+    """A limit on how long this process, or its job, may train, by a monotonic clock.
 
     The margin is a minute (or a tenth of the limit, if that is less) and twice the longest update so far, as the next
     may take longer.
     """
 
     hours: float
-    """0: there is none."""
+    """0: no limit."""
     _began: float = field(default_factory=_began)
     _last: float = field(default_factory=time.monotonic)
     _longest: float = 0.0

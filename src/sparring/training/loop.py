@@ -1,7 +1,7 @@
 """The training loop: collect, learn, publish, rate, save, again.
 
-`SelfPlay` plays and learns, or `Study` learns from episodes on disk; `Ratings` rates, `Saver` saves; here they are
-joined.
+`SelfPlay` plays and learns, or `Study` learns from episodes on disk; `Ratings` rates, `Saver` saves; this module joins
+them.
 """
 
 import signal
@@ -57,7 +57,7 @@ class Outcome:
     scores: Mapping[str, Score]
     """Of the last policy, by opponent; empty unless finished."""
     leads: bool = True
-    """False for those of several processes that leave rating and writing to rank 0."""
+    """Whether this process rates and writes: False for all but rank 0 of several."""
 
 
 def _trainee(
@@ -80,10 +80,9 @@ def train(
 ) -> Outcome:
     """Trains until `config.decisions`, resuming whatever `folder` holds, and rates the result.
 
-    With `mock_data` matches are played first, beside the run folder, and learned from (`config.mock`).
-    `on_update` is called after each update; if it returns True the run is saved and stops there. What it raises ends
-    the run too, which is saved first. Of several processes that torchrun started all play and learn, and rank 0 alone
-    rates, writes and speaks.
+    With `mock_data` matches are played first, beside the run folder, and learned from (`config.mock`). `on_update` is
+    called after each update; if it returns True or raises, the run is saved and stops there. If torchrun started
+    several processes, all play and learn, and only rank 0 rates, writes and prints.
     """
     early = Noted(signal.Signals[f"SIG{config.job.signal}"])
     with early, parallel.joined(config.parallel.timeout_minutes), closing(folder):
@@ -107,7 +106,7 @@ def _train(
     on_update: Callable[[Update], bool | None] | None,
     say: Callable[[str], None],
 ) -> Outcome:
-    """`early` has noted whether the signal to stop came before anybody listened to it."""
+    """`early` has noted whether the signal to stop came before `Interrupts` listened."""
     check_report(config.report)
     check_data(config, where=config.game)
     lead, given, config = parallel.rank() == 0, config, own_config(config)
@@ -118,7 +117,7 @@ def _train(
         closing(_trainee(config, game, opponents, folder.pool, say)) as trainee,
         closing(Ratings(trainee.rater, folder, trainee.stages)) as ratings,
     ):
-        trainee.start()  # before the folder is made: settings may still prove unusable
+        trainee.start()  # before the folder is made: settings may still turn out to be unusable
         resumed = folder.open(given, say) if lead else None
         saved = int(parallel.most(-1 if resumed is None else resumed.update))
         if saved >= 0:
@@ -148,14 +147,8 @@ def _train(
                     update = Update(trainee.update, trainee.decisions, figures, checkpoint)
                     enough = on_update is not None and on_update(update) is True
                     deadline.update_ended()
-                    if parallel.anyone(interrupts.asked or early.asked):
-                        own = interrupts.name or (early.name if early.asked else "")
-                        stopped = own or "a signal to another process"
-                    elif parallel.decided(enough):
-                        stopped = "the callback"
-                    elif parallel.decided(deadline.reached):
-                        stopped = "time limit"
-                    elif parallel.decided(saver.due):
+                    stopped = _reason_to_stop(interrupts, early, enough, deadline)
+                    if not stopped and parallel.decided(saver.due):
                         saver.save()
             finished = trainee.decisions >= config.decisions
             if finished:
@@ -167,5 +160,14 @@ def _train(
     return Outcome(trainee.update, trainee.decisions, finished, scores, leads=lead)
 
 
+def _reason_to_stop(interrupts: Interrupts, early: Noted, enough: bool, deadline: Deadline) -> str:
+    """Why no further update should begin, agreed on by all processes; "" if one should."""
+    if parallel.anyone(interrupts.asked or early.asked):
+        return interrupts.name or (early.name if early.asked else "") or "a signal to another process"
+    if parallel.decided(enough):
+        return "the callback"
+    return "time limit" if parallel.decided(deadline.reached) else ""
+
+
 def _silent(text: str) -> None:
-    """What the processes other than rank 0 have to say."""
+    """What the processes other than rank 0 say."""

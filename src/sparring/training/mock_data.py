@@ -1,7 +1,7 @@
-"""Matches that are played so that a run from data can be tried out before there is any.
+"""Matches played to try out a run that learns from data, before there is any.
 
-Where a game reads records of matches, these become records first, as a spectator has them, and are read like those of
-people: all of the way that data goes, but for the download.
+Where a game reads records of matches, these are first written as a spectator would see them, and read like records of
+people: the whole path of data, except for the download.
 """
 
 import json
@@ -29,9 +29,9 @@ _PARALLEL = 16
 
 
 def with_mock_data(config: TrainConfig, game: Game, run: Path, *, say: Callable[[str], None]) -> TrainConfig:
-    """`config` with matches to learn from, which are played now unless they lie beside the folder `run` already.
+    """`config` with matches to learn from, which are played now unless they are already beside the folder `run`.
 
-    Of several processes rank 0 plays, and the others wait for it.
+    Of several processes, rank 0 plays and the others wait.
     """
     if not learns_from_data(config):
         kind = config.learner.__struct_config__.tag
@@ -56,13 +56,13 @@ def with_mock_data(config: TrainConfig, game: Game, run: Path, *, say: Callable[
 
 
 def _digest(config: TrainConfig) -> str:
-    """Of what is played: matches of other settings get a folder of their own."""
+    """Names what is played: matches with other settings get a folder of their own."""
     played = [config.game, config.settings, msgspec.to_builtins(config.mock), config.seed]
     return blake2b(json.dumps(played, sort_keys=True).encode(), digest_size=4).hexdigest()
 
 
 def _as_records(config: TrainConfig, seatings: Sequence[Seating], episodes: Path, say: Callable[[str], None]) -> None:
-    """Plays matches into files of records, and reads those."""
+    """Writes matches as records, and reads those."""
     files = []
     for number, seating in enumerate(seatings):
         files.append(episodes.with_name(f"matches-{number}.jsonl"))
@@ -92,7 +92,7 @@ def _record(config: TrainConfig, seating: Seating, path: Path, seed: int, say: C
 
 
 def _as_episodes(config: TrainConfig, seatings: Sequence[Seating], episodes: Path, say: Callable[[str], None]) -> None:
-    """Plays matches into one store a variant."""
+    """Writes the matches of each seating to a store."""
     for number, seating in enumerate(seatings):
         plan = Plan(matches=config.mock.matches, parallel=_PARALLEL, seed=config.seed + number)
         summary = self_play(seating, episodes / str(number), plan, style=Style(), say=say)

@@ -1,7 +1,7 @@
-"""The opponents of a run, in training and in ratings, and its anchor: found and tried before anything starts.
+"""The opponents of a run, in training and in ratings, and its anchor: looked up and tried before anything starts.
 
-A run's opponents stay who they are: checkpoints are copied into the run's folder when it first meets them, and taken
-from there when it is continued, whatever has become of the folders they came from.
+A run's opponents stay the same: checkpoints are copied into the run's folder when it first meets them, and read from
+there when it is resumed, whatever has become of their original folders.
 """
 
 from collections.abc import Callable
@@ -24,9 +24,9 @@ _PEOPLE = "human"
 def find_opponents(
     config: TrainConfig, game: Game, kept: Path, say: Callable[[str], None] = lambda text: None
 ) -> dict[str, Entrant]:
-    """Everyone whom `config` names as an opponent or anchor, by name; their copies in the folder `kept` come first.
+    """Every opponent and anchor in `config`, by name; copies in the folder `kept` take precedence.
 
-    Raises `InputError` if a name is nobody's, somebody cannot play the run's game, or two have the same tag.
+    Raises `InputError` if a name is unknown, an opponent cannot play the run's game, or two have the same tag.
     """
     settings: Any = convert(config.settings, game.settings, where="settings")
     spec = game.spec(settings)
@@ -57,7 +57,7 @@ def find_opponents(
 
 
 def opponent_style(config: TrainConfig, *, temperature: float = 1.0) -> Style:
-    """How opponents play that are networks."""
+    """How opponents that are networks play."""
     return Style(temperature=temperature, key=None if config.key is None else Path(config.key))
 
 

@@ -1,4 +1,4 @@
-"""Whom the policy of a run meets: itself, the fixed opponents of its configuration, and the pool of its league."""
+"""The opponents of a run's policy: itself, the fixed ones of its configuration, and the pool of its league."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -22,7 +22,7 @@ from sparring.training.opponents import POLICY
 
 
 class Opposition:
-    """Who is met in which match, how often each is, and how the policy did.
+    """Which opponent is met in which match, how often, and how the policy does.
 
     Opponents have numbers: 0 is the policy itself, then those of the configuration, then the members of the pool.
     """
@@ -64,7 +64,7 @@ class Opposition:
             )
         self._meetings.change(self._shares(), at=0)
         self._oldest = 0
-        """No match before this number will be asked about again."""
+        """No match before this number is needed any more."""
 
     @property
     def lineup(self) -> Lineup:
@@ -73,7 +73,7 @@ class Opposition:
 
     @property
     def players(self) -> dict[str, Player]:
-        """Those who play for the pool, by name; they are numbered after the fixed opponents."""
+        """The players of the pool by name, numbered after the fixed opponents."""
         return {} if self.league is None else {POOL: self.league.player}
 
     def renew(self, *, oldest: int, upcoming: int) -> None:
@@ -83,7 +83,7 @@ class Opposition:
             self._meetings.change(self._shares(), at=upcoming)
 
     def win_rates(self, episodes: Episodes) -> dict[str, float]:
-        """How the policy did against each fixed opponent that it met in `episodes`, by tag; a draw is a half."""
+        """The policy's win rate against each fixed opponent that it met in `episodes`, by tag."""
         met = self._meetings.opponents(episodes.headers.serial)
         won = (episodes.headers.outcome + 1) / 2
         tags = map(tag_of, self._config.opponents)
@@ -91,7 +91,7 @@ class Opposition:
         return {tag: float(won[rows].mean()) for tag, rows in of.items() if rows.any()}
 
     def after_update(self, checkpoint: Callable[[], Checkpoint], update: int, episodes: Episodes) -> dict[str, float]:
-        """Counts the matches of `episodes` against the pool, and lets the league see the new policy; its metrics."""
+        """Counts the matches of `episodes` against the pool, shows the league the new policy, returns its metrics."""
         if self.league is None:
             return {}
         headers = episodes.headers
@@ -104,7 +104,7 @@ class Opposition:
         return self.league.metrics()
 
     def snapshot(self) -> dict[str, Any]:
-        """The league and who has met whom, JSON-ready; empty without a league."""
+        """The league and its meetings, JSON-ready; empty without a league."""
         if self.league is None:
             return {}
         return {"league": self.league.snapshot(), "meetings": self._meetings.snapshot()}
@@ -116,7 +116,7 @@ class Opposition:
             self._meetings.restore(snapshot["meetings"])
 
     def _copy_member(self, checkpoint: Checkpoint) -> nn.Module:
-        """A network of its own; code that a checkpoint of the pool names counts only if the run's own network is it."""
+        """A new network; code that a member's checkpoint names is used only if the run's own network is the same."""
         own = dict(checkpoint.network) == dict(self._config.network)
         factory = partial(build_network, self._config.network, self._game) if own else None
         return checkpoint.policy(self._spec, factory, say=self._say)

@@ -28,7 +28,7 @@ from sparring.training.rating import Standing
 
 
 class Playing(Protocol):
-    """Who plays the matches of a run."""
+    """Whatever plays the matches of a run."""
 
     @property
     def counters(self) -> Counters:
@@ -49,19 +49,19 @@ class Playing(Protocol):
         ...
 
     def between(self) -> None:
-        """Called before every `collect`, while nothing is played: takes up who is met from now on."""
+        """Called before every `collect`, while nothing is played: updates who is met from now on."""
         ...
 
     def take_dropped(self) -> int:
-        """Episodes that `collect` has left out because their weights were too old, since the last call."""
+        """How many episodes `collect` has left out since the last call because their weights were too old."""
         ...
 
     def publish(self, weights: Mapping[str, Tensor], version: int) -> None:
-        """Called when the run's engine has taken up `weights`: has those play with them who play elsewhere."""
+        """Called when the run's engine has new `weights`: passes them on to those who play elsewhere."""
         ...
 
     def adapt(self, metrics: Mapping[str, float]) -> str | None:
-        """Lets a curriculum see an update's metrics; what has changed, in words, if anything has."""
+        """Lets a curriculum see an update's metrics; says in words what that changed, if anything."""
         ...
 
     def stand_at(self, standing: Standing) -> None:
@@ -73,7 +73,7 @@ class Playing(Protocol):
         ...
 
     def resumable(self) -> dict[str, Resumable]:
-        """The parts that hold matches in play; none where a resumed run begins with fresh ones."""
+        """The parts that hold matches in play; none if a resumed run begins with fresh ones."""
         ...
 
     def close(self) -> None:
@@ -151,11 +151,11 @@ class LocalPlay:
         self._opposition.renew(oldest=int(self.collector.serials.min()), upcoming=self.collector.next_serial)
 
     def take_dropped(self) -> int:
-        """None is left out here."""
+        """Nothing is left out here."""
         return 0
 
     def publish(self, weights: Mapping[str, Tensor], version: int) -> None:
-        """Everybody plays by the run's engine."""
+        """Nothing to do: everyone here plays with the run's engine."""
 
     def adapt(self, metrics: Mapping[str, float]) -> str | None:
         """Lets the arena's curriculum see an update's metrics."""
@@ -190,7 +190,7 @@ class LocalPlay:
 
 
 def fresh(episodes: Episodes, *, version: int, max_policy_lag: int) -> NDArray[np.intp]:
-    """`intp[k]` episodes of matches in which every seat began with weights at most so many updates before `version`."""
+    """`intp[k]` the episodes of matches that no seat began with weights older than `max_policy_lag` updates."""
     headers = episodes.headers
     old = headers.serial[version - headers.version > max_policy_lag]
     return np.flatnonzero(~np.isin(headers.serial, old))

@@ -1,4 +1,4 @@
-"""One run in several processes: what each of them does of it, and their figures as those of one run."""
+"""One run in several processes: each one's part of it, and their metrics as those of one run."""
 
 import json
 from collections.abc import Mapping
@@ -10,22 +10,21 @@ from sparring.core import InputError
 from sparring.learn import parallel
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
-from sparring.training.algorithms import LearnerSettings
-from sparring.training.config import Scaling, TrainConfig
+from sparring.training.config import LearnerSettings, Scaling, TrainConfig
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 _APART = 100_000_007
 """Seeds of two processes differ by this."""
 _SUMMED = ("_per_second", "failed_matches", "dropped", "window_rows")
-"""Endings of figures that are of all processes together; of others the mean is."""
+"""Endings of metrics that are summed over processes; all others are averaged."""
 
 
 def own_config(config: TrainConfig) -> TrainConfig:
-    """`config` as this process follows it: seeds of its own for what it plays, and its part of every batch.
+    """`config` for this process: with a seed of its own for what it plays, and its part of every batch.
 
-    Episodes on disk are dealt out by their dataset, for which all must have one seed. Raises `InputError` for
-    what several cannot share: a league, a cluster.
+    Episodes on disk are dealt out by their dataset, for which all must have the same seed. Raises `InputError` for
+    what several processes cannot share: a league, a cluster.
     """
     count = parallel.size()
     if count == 1:
@@ -57,7 +56,7 @@ def _scaled(learner: S, scaling: Scaling, count: int) -> S:
 
 
 def as_one(figures: Mapping[str, float]) -> dict[str, float]:
-    """The figures of all processes: rates and counts added up, of everything else the mean over those that have it."""
+    """The metrics of all processes: rates and counts summed, everything else averaged over those that have it."""
     if parallel.size() == 1:
         return dict(figures)
     parts = [json.loads(text) for text in parallel.gather(json.dumps(dict(figures)))]

@@ -53,7 +53,7 @@ class Rater:
     game: Game
     config: TrainConfig
     opponents: Mapping[str, Entrant]
-    """Everyone whom the configuration names, by name."""
+    """Every opponent in the configuration, by name."""
     settings: Any
     """The game's."""
     spec: GameSpec
@@ -64,7 +64,7 @@ class Rater:
     def rate(
         self, checkpoint: Checkpoint, standing: Standing = None, *, watch: Callable[[str], None] = lambda text: None
     ) -> Rating:
-        """Matches against every opponent; `watch` hears how far they are, and breaks off by raising."""
+        """Matches against every opponent; `watch` is told of progress, and may raise to stop."""
         scores, total = {}, self.config.evaluation.matches
         for number, name in enumerate(self.config.evaluation.opponents):
             seed = self.config.seed + 1_000_003 * (number + 1) + checkpoint.version
@@ -81,14 +81,14 @@ class Rater:
     def compare(
         self, new: Checkpoint, old: Checkpoint, seat: Callable[[InferenceEngine, str], Player], *, matches: int
     ) -> Score:
-        """Matches of `new` against `old`, both played as `seat` seats a policy of an engine."""
+        """Matches of `new` against `old`, both seated by `seat`."""
         seed = self.config.seed + 7_000_003 * new.version
         with self._arena(matches, seed=seed) as arena:
             engine = self._engine({"new": new, "old": old}, matches=arena.matches, seed=seed)
             return evaluate(seat(engine, "new"), seat(engine, "old"), arena, matches=matches)
 
     def nash_conv(self, checkpoint: Checkpoint) -> float | None:
-        """What two perfect opponents would win off the policy together; None if the game cannot be solved."""
+        """What best responses in both seats would win from the policy together; None if the game cannot be solved."""
         if not isinstance(self.game, Solvable):
             return None
         return self.game.nash_conv(self.settings, lambda matches: self.player(checkpoint, matches=matches, seed=0))
@@ -106,7 +106,7 @@ class Rater:
             self.game.keep_matches(arena, players, folder, names=names, update=checkpoint.version)
 
     def copy(self, checkpoint: Checkpoint) -> nn.Module:
-        """A network of its own with the weights of `checkpoint`."""
+        """A new network with the weights of `checkpoint`."""
         return checkpoint.policy(self.spec, partial(build_network, checkpoint.network, self.game))
 
     def player(self, checkpoint: Checkpoint, *, matches: int, seed: int) -> NetworkPlayer:
@@ -163,9 +163,9 @@ class Ratings:
     def after_update(
         self, checkpoint: Checkpoint, standing: Standing, *, watch: Callable[[str], None] = lambda text: None
     ) -> Rating | None:
-        """Rates the policy if it is due, telling `watch` how far it is; returns the rating that came in, if one did.
+        """Rates the policy if that is due, telling `watch` of progress; returns the rating that is ready, if any.
 
-        In the background that is an earlier one, and a new one begins only when the one before has ended.
+        In the background that is an earlier one, and the next begins only when it has ended.
         """
         settings = self.rater.config.evaluation
         due = settings.every > 0 and checkpoint.version % settings.every == 0
@@ -184,7 +184,7 @@ class Ratings:
     def finish(
         self, checkpoint: Checkpoint, standing: Standing, *, watch: Callable[[str], None] = lambda text: None
     ) -> Iterator[Rating]:
-        """Waits for the rating under way, then rates the last policy unless that was it; yields each."""
+        """Waits for a rating in the background, then rates the last policy unless that was it; yields each."""
         if (rating := self._background.take(wait=True)) is not None:
             self._note(rating)
             yield rating
@@ -192,7 +192,7 @@ class Ratings:
             yield self._rate(checkpoint, standing, watch)
 
     def close(self) -> None:
-        """Breaks off what is under way."""
+        """Cancels a rating in the background."""
         self._background.close()
 
     def _rate(self, checkpoint: Checkpoint, standing: Standing, watch: Callable[[str], None]) -> Rating:
@@ -202,7 +202,7 @@ class Ratings:
         return rating
 
     def _note(self, rating: Rating) -> None:
-        """Keeps a rated policy if its mean win rate is no worse than any before."""
+        """Keeps a rated policy if its mean win rate is at least the best so far."""
         self.latest = rating
         mean = float(np.mean([score.win_rate for score in rating.scores.values()] or [0.0]))
         if mean >= self.best:
@@ -211,7 +211,7 @@ class Ratings:
 
 
 def win_rate_metric(opponent: str) -> str:
-    """What the metrics call the win rate against `opponent`."""
+    """The name of the metric for the win rate against `opponent`."""
     return f"rating/win_rate/{tag_of(opponent)}"
 
 

@@ -1,4 +1,4 @@
-"""What a run tells while it trains: metrics on disk and in TensorBoard, and the panel on the screen."""
+"""What a run reports while it trains: metrics on disk and in TensorBoard, and the panel on the screen."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,13 +16,13 @@ from sparring.training.trainee import Trainee
 
 @dataclass(frozen=True)
 class Reporter:
-    """Tells of a run; says nothing if it has neither metrics nor panel."""
+    """Reports on a run; does nothing without metrics and panel."""
 
     metrics: Metrics | None = None
     panel: TrainingPanel | None = None
 
     def updated(self, trainee: Trainee, figures: Mapping[str, float], rating: Rating | None) -> None:
-        """An update is over, with these figures, and perhaps a rating came in."""
+        """An update has ended with these figures, perhaps with a rating."""
         if self.metrics is not None:
             self.metrics.write(trainee.update, trainee.decisions, figures)
         if self.panel is not None:
@@ -31,14 +31,14 @@ class Reporter:
                 self.panel.rated(rating.checkpoint.version, rating.scores, rating.nash_conv)
 
     def rated(self, trainee: Trainee, rating: Rating) -> None:
-        """A rating came in after the last update."""
+        """A rating after the last update."""
         if self.metrics is not None:
             self.metrics.write(trainee.update, trainee.decisions, rating.metrics())
         if self.panel is not None:
             self.panel.rated(rating.checkpoint.version, rating.scores, rating.nash_conv)
 
     def doing(self, text: str) -> None:
-        """Something else than training goes on."""
+        """Something other than training goes on."""
         if self.panel is not None:
             self.panel.doing(text)
 
@@ -47,7 +47,7 @@ class Reporter:
 def reporting(
     folder: RunFolder, config: TrainConfig, game: Game, trainee: Trainee, say: Callable[[str], None]
 ) -> Iterator[Reporter]:
-    """The reporter of a run: of several processes rank 0 alone tells anything."""
+    """The reporter of a run; of several processes only rank 0 reports anything."""
     if parallel.rank() != 0:
         yield Reporter()
         return

@@ -1,10 +1,10 @@
 """A run folder: everything one training run leaves on disk, each part whole or absent.
 
-Reading one imports nothing: its config.yaml is compared with the configuration that the user gave, as data.
+Reading one imports no code: its config.yaml is only compared with the user's configuration, as data.
 
 config.yaml        the resolved configuration
 environment.json   versions and machine
-metrics.jsonl      one line an update; the same under tensorboard/
+metrics.jsonl      one line per update; the same under tensorboard/
 checkpoints/N/     the policy after update N, the newest few
 best/              the policy with the best evaluation so far
 opponents/NAME/    checkpoints of opponents, as they were when the run first met them
@@ -52,12 +52,12 @@ from sparring.training.config import STORED, TrainConfig, differences
 from sparring.training.league.league import POOL
 
 JOB = "job"
-"""What is kept of the cluster's job that trains a run: there before the run is."""
+"""The folder of the cluster job that trains a run; it exists before the run does."""
 _ENDING = "ending.json"
 _STATE, _LEARNER, _PLAYING = "state.json", "learner.safetensors", "playing.safetensors"
 _SHARDS = "shards.safetensors"
 SHARDS = "shards"
-"""Of the values of a state: how many rows each tensor has whose rows lie in the folders of several processes."""
+"""The key in a state's values for the number of rows of each tensor that is split over several processes' folders."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ResumeState:
     learner: Mapping[str, Tensor]
     playing: Mapping[str, Array]
     shards: Mapping[str, Tensor] = field(default_factory=dict)
-    """Of a learner that is spread over processes, the rows that this one holds; see `SHARDS`."""
+    """The rows of a sharded learner that this process holds; see `SHARDS`."""
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -79,11 +79,11 @@ class Ending(msgspec.Struct, frozen=True):
     reason: str
     update: int | None
     time: float
-    """In Unix seconds, by the clock of the machine that wrote it."""
+    """Unix time."""
 
 
 class RunFolder:
-    """Reads and writes one run's folder; from `open` to `close` nobody else can open it."""
+    """Reads and writes one run's folder, locked from `open` to `close`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -94,7 +94,7 @@ class RunFolder:
     def open(self, config: TrainConfig, say: Callable[[str], None] = print) -> ResumeState | None:
         """Creates the folder, or finds where its run stands; raises `InputError` if `config` is another run's.
 
-        `say` is told of damaged states, in whose place an older one is taken.
+        `say` reports damaged states; an older one is used instead.
         """
         self._lock = lock_folder(
             self.path, busy=f"{self.path}: another process is training there; wait, or choose another with --run"
@@ -127,14 +127,14 @@ class RunFolder:
         return self.path / POOL
 
     def keep_opponents(self, entrants: Iterable[Entrant]) -> None:
-        """Copies those checkpoints of opponents that are not here yet."""
+        """Copies the checkpoints of opponents that are not here yet."""
         for entrant in entrants:
             folder = self.opponents / safe_name(entrant.name)
             if entrant.checkpoint is not None and not folder.exists():
                 save_checkpoint(folder, entrant.checkpoint)
 
     def close(self) -> None:
-        """Lets others open it; may be called twice."""
+        """Unlocks the folder; may be called twice."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -151,9 +151,9 @@ class RunFolder:
         save_checkpoint(self.path / "best", checkpoint)
 
     def save_resume(self, state: ResumeState, *, rank: int = 0) -> None:
-        """Writes where the run stands, then, when that is safe on disk, drops all but the one before it.
+        """Writes where the run stands; once that is on disk, drops all older states but one.
 
-        Raises `RunError` if the learner is the one that was saved before: then training, or saving, stands still.
+        Raises `RunError` if the learner equals the one saved before: then training, or saving, has stalled.
         """
         folder = self._resume(rank) / f"{state.update:08d}"
         arrays = {name: torch.from_numpy(array.copy()) for name, array in state.playing.items()}
@@ -186,7 +186,7 @@ class RunFolder:
     def note_ending(
         self, how: Literal["finished", "stopped", "failed"], reason: str, *, update: int | None = None
     ) -> None:
-        """Says how training here ended; does nothing in a folder that this process has not opened."""
+        """Records how training ended; does nothing in a folder that this process has not opened."""
         if self._opened:
             ending = Ending(how, reason, update, round(time.time(), 3))
             write_file(self.path / _ENDING, json.dumps(msgspec.to_builtins(ending)).encode())
@@ -195,7 +195,7 @@ class RunFolder:
         return self.path / "resume" / (f"rank-{rank}" if rank else ".")
 
     def _newest_resume(self, say: Callable[[str], None]) -> ResumeState | None:
-        """The newest state that is whole; raises `InputError` if there are states, but none is."""
+        """The newest undamaged state; raises `InputError` if all are damaged."""
         damage: InputError | None = None
         for folder in reversed(_numbered(self.path / "resume")):
             try:
@@ -212,14 +212,14 @@ class RunFolder:
         return None
 
     def _drop_parts(self) -> None:
-        """Removes what other processes saved of states that rank 0 has not completed, or has dropped since."""
+        """Removes other processes' parts of states that rank 0 has not completed, or has dropped since."""
         complete = {folder.name for folder in _numbered(self.path / "resume")}
         for part in self.path.glob("resume/rank-*/[0-9]*"):
             if part.name not in complete:
                 remove_folder(part)
 
     def read_resume(self, update: int, *, rank: int = 0) -> ResumeState:
-        """Where a process of the run stood after `update`; raises `InputError` if that is damaged or not there."""
+        """The state of one process after `update`; raises `InputError` if it is damaged or missing."""
         folder = self._resume(rank) / f"{update:08d}"
         where = f"{folder}: cannot resume from here"
         files = read_checked(folder, [_STATE, _LEARNER, _PLAYING])
@@ -237,9 +237,9 @@ class RunFolder:
             raise InputError(f"{where}: {error}") from error
 
     def read_shards(self, state: ResumeState) -> Iterator[Mapping[str, Tensor]]:
-        """What each process that saved `state` held of its learner, by rank; nothing if each held all of it.
+        """Each process's part of the learner in `state`, by rank; nothing if it was not sharded.
 
-        Raises `InputError` if a part is damaged or not there.
+        Raises `InputError` if a part is damaged or missing.
         """
         if SHARDS not in state.values:
             return
@@ -253,9 +253,9 @@ class RunFolder:
 
 
 def read_ending(folder: Path) -> Ending | None:
-    """How the last process that trained in `folder` ended; None if it was killed, or trains still.
+    """How the last process that trained in `folder` ended; None if it was killed, or is still training.
 
-    Raises `InputError` if that is damaged.
+    Raises `InputError` if the record is damaged.
     """
     try:
         return msgspec.json.decode((folder / _ENDING).read_bytes(), type=Ending)
@@ -274,7 +274,7 @@ def check_same_run(folder: Path, config: TrainConfig) -> None:
 
 
 def _read_config(path: Path) -> TrainConfig:
-    """What a run was configured as. Only data: neither its game nor a factory it names is looked at."""
+    """A run's configuration as data: neither its game nor a factory it names is loaded."""
     return convert(read_settings(path), TrainConfig, where=str(path))
 
 

@@ -2,7 +2,7 @@
 
 With `overlap` the next episodes are collected in a thread while the learner works on the last ones. Both release the
 interpreter lock in their kernels, so that two cores are busy. New weights reach the engine between two of its forwards,
-also in the middle of a collection: an episode may be begun by one version and ended by another, which is what
+even in the middle of a collection: an episode may begin with one version and end with another, which is what
 `Headers.version`, importance weights and clipping are for.
 """
 
@@ -16,20 +16,14 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from sparring.core import Array, Episodes, Game, GameSpec, InputError, RunError, Stages
+from sparring.core import Array, Episodes, Game, RunError
 from sparring.core.rows import flatten, nested
-from sparring.core.settings import convert
-from sparring.inference import Device
 from sparring.league import Entrant
 from sparring.learn import parallel
 from sparring.learn.diagnosis import value_calibration
 from sparring.policy import parameter_text
-from sparring.policy.checkpoint import Checkpoint
-from sparring.policy.network import build_network
-from sparring.training.algorithms import Algorithm, build_algorithm
 from sparring.training.background import Background
 from sparring.training.config import TrainConfig
 from sparring.training.datasets import validation_due
@@ -37,16 +31,16 @@ from sparring.training.limits import lower_if_too_large
 from sparring.training.opponents import POLICY
 from sparring.training.opposition import Opposition
 from sparring.training.playing import LocalPlay, Playing, fresh, make_engine, set_table
-from sparring.training.rating import Rater, Standing
-from sparring.training.trainee import Snapshot, copy_policy
+from sparring.training.rating import Standing
+from sparring.training.trainee import Snapshot, Trainee
 from sparring.training.tying import Rehearsing, Ties
 
 _HAND_OVER_SECONDS = 0.0005
-"""How long a thread may keep the interpreter lock while another waits for it, with `overlap`; usually 5 ms."""
+"""With `overlap`: how long a thread may keep the interpreter lock while another waits for it; usually 5 ms."""
 
 
-class SelfPlay:
-    """Who plays, whom they meet, and the learner of a run, joined, and how far they have come."""
+class SelfPlay(Trainee):
+    """A run that learns from the matches it plays."""
 
     def __init__(
         self,
@@ -58,28 +52,8 @@ class SelfPlay:
         pool: Path | None = None,
     ) -> None:
         """`pool` is the folder of the league's members, for a run that has a league."""
-        self.update = 0
-        self.decisions = 0
-        self.stages = Stages()
-        self._config = config
-        self._say = say
-        settings: Any = convert(config.settings, game.settings, where="settings")
-        self.spec: GameSpec = game.spec(settings)
-        self._device = Device.pick(config.device, config.dtype)
-        torch.manual_seed(config.seed)
-        policy = first_policy(config, game, self.spec, say)
-        self.algorithm: Algorithm = build_algorithm(
-            config.learner, policy, spec=self.spec, device=self._device, seed=config.seed
-        )
-        self.rater = Rater(
-            game,
-            config,
-            opponents,
-            settings=settings,
-            spec=self.spec,
-            device=self._device,
-            policy_threshold=self.algorithm.policy_threshold,
-        )
+        super().__init__(config, game, opponents, say=say)
+        policy = self.algorithm.learner.policy
         self.engine = make_engine(
             config,
             self.spec,
@@ -92,7 +66,7 @@ class SelfPlay:
             config, game, self.spec, engine=self.engine, algorithm=self.algorithm, pool=pool, say=say
         )
         self._first_state = copy.deepcopy(self.algorithm.learner.state()) if config.league is not None else None
-        """What a league's roles go back to."""
+        """What an exploiter of a league is reset to."""
         self.playing: Playing = self._set_up(game, opponents)
         self._rehearsing = (
             Rehearsing(config, self.spec, policy, device=self._device, say=say) if config.data_share else None
@@ -115,7 +89,7 @@ class SelfPlay:
         return ClusterPlay(config, game, opponents, spec=self.spec, rows=algorithm.batch_size, say=say)
 
     def start(self) -> None:
-        """Waits for those who play; raises `InputError` if they cannot."""
+        """Waits until matches can be played; raises `InputError` if they cannot."""
         self.playing.publish(self.engine.weights(POLICY), self.update)
         self.playing.start()
 
@@ -149,7 +123,7 @@ class SelfPlay:
         return flatten(groups) | self._validate() | self._device.usage()
 
     def _validate(self) -> dict[str, float]:
-        """How well held-out choices are foretold, where some are rehearsed, when it is due."""
+        """How well held-out choices are predicted, when it is due, in a run that rehearses some."""
         if self._rehearsing is None or not validation_due(self._config, self.update, self.decisions):
             return {}
         with self.stages.time("validate"):
@@ -168,10 +142,6 @@ class SelfPlay:
     def standing(self) -> Standing:
         """Where the arena's curriculum stands."""
         return self.playing.standing
-
-    def checkpoint(self) -> Checkpoint:
-        """A copy of the policy that is rated and saved."""
-        return copy_policy(self.algorithm, self.spec, self._config, update=self.update, decisions=self.decisions)
 
     def snapshot(self) -> Snapshot:
         """The weights that play, and the matches in play where the arena can keep them."""
@@ -230,14 +200,14 @@ class SelfPlay:
             if self._config.overlap:
                 self._ahead.begin(partial(self.playing.collect, rows))
             kept = recent(found, version=self.engine.policies[POLICY], max_policy_lag=max_lag) if max_lag else found
-        if not self._config.overlap:  # else forwards run beside the other stages
+        if not self._config.overlap:  # otherwise forwards run beside the other stages
             forward = self.engine.counters.forward_seconds - forward_before
             self.stages.add("forward", forward)
             self.stages.add("collect", -forward)
         return kept, self.playing.take_dropped() + len(found) - len(kept)
 
     def _begin_anew_if_due(self) -> None:
-        """Back to the first weights, as roles of a league ask for after a snapshot."""
+        """Goes back to the first weights, if the run's role in a league asks for that after a snapshot."""
         league = self._opposition.league
         if league is None or not league.reset_due:
             return
@@ -246,16 +216,8 @@ class SelfPlay:
         self._play_with(self.algorithm.learner.policy.state_dict(), version=self.update)
         league.forget_results()
 
-    def _learn(self, episodes: Episodes) -> dict[str, float]:
-        """Lets the learner update its policy."""
-        progress = min(1.0, self.decisions / self._config.decisions)
-        settings = (f"{self.algorithm.settings_at}.minibatch_size", "the size of the network")
-        with self.stages.time("learn"), lower_if_too_large("learning", *settings):
-            ties = self._ties.at(self.decisions)
-            return self.algorithm.learner.update(episodes, progress=progress, ties=ties)
-
     def _publish(self) -> dict[str, float]:
-        """Hands the new weights to self-play: at once, or where there is a gate when they beat the present ones."""
+        """Hands the new weights to self-play: at once, or, with a gate, when they beat the present ones."""
         gate, new, figures = self.algorithm.gate, self.algorithm.learner.policy.state_dict(), {}
         with self.stages.time("publish"):
             if gate is not None:
@@ -272,15 +234,15 @@ class SelfPlay:
         return figures
 
     def _play_with(self, weights: Mapping[str, Tensor], *, version: int) -> None:
-        """Has everybody who plays take up `weights`."""
+        """Gives `weights` to everything that plays."""
         self.engine.swap(POLICY, weights, version=version)
         self.playing.publish(weights, version)
 
 
 def recent(episodes: Episodes, *, version: int, max_policy_lag: int) -> Episodes:
-    """The episodes of matches in which every seat began with weights at most `max_policy_lag` updates before `version`.
+    """The episodes of matches that every seat began with weights at most `max_policy_lag` updates before `version`.
 
-    Raises `RunError` if none is left: then more matches are played at once than updates of this size can use up.
+    Raises `RunError` if none is left: then more matches are played at once than updates of this size can use.
     """
     kept = fresh(episodes, version=version, max_policy_lag=max_policy_lag)
     if len(kept) == len(episodes):
@@ -288,19 +250,3 @@ def recent(episodes: Episodes, *, version: int, max_policy_lag: int) -> Episodes
     if len(kept) == 0:
         raise RunError(f"every episode began more than max_policy_lag = {max_policy_lag} updates ago; lower matches")
     return episodes.take(kept)
-
-
-def first_policy(config: TrainConfig, game: Game, spec: GameSpec, say: Callable[[str], None]) -> Any:
-    """The policy that a run starts from: fresh, or with the weights of the checkpoint that `init` names."""
-    build = partial(build_network, config.network, game)
-    if config.init is None:
-        return build(spec)
-    checkpoint = Entrant.parse(config.init).checkpoint
-    if checkpoint is None:
-        raise InputError(f"init = {config.init}: not a run or checkpoint folder, or shipped weights")
-    if checkpoint.network != config.network:
-        raise InputError(f"init = {config.init}: its network is {checkpoint.network}, not {config.network}")
-    try:
-        return checkpoint.policy(spec, build, say=lambda text: say(f"{config.init}: {text}"))
-    except InputError as error:
-        raise InputError(f"init = {config.init}: {error}") from error

@@ -1,4 +1,4 @@
-"""Saving and resuming: a run between two updates as arrays and numbers, and when it is written down."""
+"""Saving and resuming: a run between two updates as arrays and numbers, and when it is written to disk."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,22 +23,22 @@ from sparring.training.run import SHARDS, ResumeState, RunFolder
 from sparring.training.trainee import Snapshot, Trainee
 
 _OWN = ("learner/window/", "random/")
-"""What of a learner's state is each process's own: the replay window and random states."""
+"""Parts of a learner's state that differ between processes: the replay window and random states."""
 _ANYONES = ("lessons/",)
-"""What of the rest is as good for another process: how often each choice was seen."""
+"""Parts of the rest that any process can use: how often each choice was seen."""
 _PARTS_SECONDS = 600.0
-"""So long rank 0 waits for the other processes' parts of a save."""
+"""How long rank 0 waits for the other processes' parts of a save."""
 
 
 @dataclass
 class Saver:
-    """Saves a run into its folder: whenever it is due, and at the end of its `with` block, however that comes.
+    """Saves a run into its folder: whenever it is due, and at the end of its `with` block, however that ends.
 
-    Between two updates all of the run is saved: it is copied, and a thread writes the copy while training goes on. If
-    an update is broken off, its learner is halfway to the next weights: then only the policy of the last complete
-    update is saved, and resuming goes back to what was saved before. So it is too if one of several processes fails.
+    Between two updates the whole run is saved: it is copied, and a thread writes the copy while training goes on. If
+    an update is interrupted, its learner is halfway to the next weights: then only the policy of the last complete
+    update is saved, and resuming goes back to what was saved before. The same holds if one of several processes fails.
 
-    Rank 0 writes what is equal in all processes, after each has written what is its own.
+    Rank 0 writes what all processes share, after each has written its own part.
     """
 
     trainee: Trainee
@@ -65,7 +65,7 @@ class Saver:
         return self.trainee.update % self.settings.every == 0 or 0 < self.settings.minutes * 60 <= waited
 
     def save(self, *, policy_only: bool = False) -> None:
-        """Begins to write what is not saved yet, when what was begun before is on disk; raises if that failed."""
+        """Begins to write what is not saved yet, once the previous save is on disk; raises if that failed."""
         self._writing.take(wait=True)
         if self._unsaved is None:
             return
@@ -108,7 +108,7 @@ class Saver:
 
 
 def capture(trainee: Trainee, ratings: Ratings) -> ResumeState:
-    """All that `restore` needs, between two updates, as copies that training does not change."""
+    """Everything that `restore` needs, between two updates, as copies that training does not change."""
     trainee.pause()
     tensors, values = trainee.algorithm.learner.state()
     own, vocabulary = trainee.snapshot(), trainee.spec.vocabulary
@@ -132,15 +132,15 @@ def capture(trainee: Trainee, ratings: Ratings) -> ResumeState:
 
 
 def own_part(state: ResumeState) -> ResumeState:
-    """Of the state of one of several processes, what is not equal in all."""
+    """The part of a process's state that differs between processes."""
     return replace(state, learner={name: part for name, part in state.learner.items() if name.startswith(_OWN)})
 
 
 def read_own(folder: RunFolder, state: ResumeState, say: Callable[[str], None], *, sharded: bool) -> ResumeState:
-    """`state`, that of rank 0, as it was for this process; of a learner that is `sharded` now, its rows.
+    """This process's state, given that of rank 0; if the learner is `sharded` now, only its rows.
 
-    With another number of processes than saved it there are no such states: each goes on with the learner, and begins
-    new matches, with the replay window of rank 0.
+    If the number of processes has changed there is no such state: each goes on with the learner and with the replay
+    window of rank 0, and begins new matches.
     """
     if SHARDS in state.values:
         rows: Mapping[str, int] = state.values[SHARDS]

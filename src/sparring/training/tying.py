@@ -1,4 +1,4 @@
-"""What a run holds its policy to: its anchor, and choices of others that it rehearses."""
+"""The ties of a run's policy: its anchor, and other players' choices that it rehearses."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from sparring.training.datasets import HeldOut, Lessons
 
 
 class Rehearsing:
-    """Choices of others that a policy rehearses while it plays: episodes on disk, a share of every gradient step."""
+    """Other players' choices that a policy rehearses while it plays: episodes on disk, in every gradient step."""
 
     def __init__(
         self, config: TrainConfig, spec: GameSpec, policy: Policy, *, device: Device, say: Callable[[str], None]
@@ -33,7 +33,7 @@ class Rehearsing:
         say(f"{share:.0%} of every gradient step from {self._lessons.about}")
 
     def validate(self, policy: Policy) -> dict[str, float]:
-        """How well held-out choices are foretold."""
+        """How well held-out choices are predicted."""
         return self._held_out.validate(policy, self._lessons.frequent)
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -41,7 +41,7 @@ class Rehearsing:
         return self._lessons.snapshot()
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Goes on behind the last batch of a `snapshot`."""
+        """Goes on after the last batch of a `snapshot`."""
         self._lessons.restore(values, arrays)
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ class Rehearsing:
 
 
 class Ties:
-    """The ties of a run, as they are after so many decisions."""
+    """The ties of a run, which may change as it goes on."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Ties:
             self._anchor = Anchor(policy, kl=config.anchor.kl, device=device)
 
     def at(self, decisions: int) -> list[Tie]:
-        """What holds the policy in the next update."""
+        """The ties of the update after `decisions` decisions."""
         ties: list[Tie] = [] if self._rehearsing is None else [self._rehearsing.tie]
         if self._anchor is not None and self._settings is not None:
             until = self._settings.until

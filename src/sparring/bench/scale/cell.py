@@ -21,7 +21,8 @@ from sparring.rollout import Collector, everyone
 from sparring.training.config import TrainConfig
 from sparring.training.opponents import POLICY
 from sparring.training.playing import LocalPlay
-from sparring.training.self_play import SelfPlay, first_policy
+from sparring.training.self_play import SelfPlay
+from sparring.training.trainee import first_policy
 
 _WARM_UP = 1.5
 """Seconds that do not count: kernels are loaded, simulators compile what they run often."""

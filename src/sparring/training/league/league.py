@@ -1,9 +1,9 @@
 """A league as a run knows it: the members of its pool, who is met how often, and when a snapshot joins.
 
-Every member lies as a checkpoint in the run's own folder `pool/`: its own snapshots by their update, those of other
-runs as RUN-UPDATE. A run reads others' pools and writes none but its own, so any number of runs may form a league, and
-any of them may be killed and continued. The last resume state may still name a member that has left the pool: its
-folder is removed only when several states have been written without it.
+Every member is a checkpoint in the run's own folder `pool/`: its own snapshots by their update, those of other runs as
+RUN-UPDATE. A run reads other runs' pools and writes only its own, so any number of runs may form a league, and any of
+them may be killed and resumed. The last resume state may still name a member that has left the pool: its folder is
+removed only after several states have been written without it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,9 +29,9 @@ from sparring.training.league.settings import LeagueSettings
 _PROBES = 256
 """Positions at which members are compared."""
 _STATES = 4
-"""Resume states after which a folder goes: the last may be under way, and an older one be fallen back to."""
+"""Resume states after which a folder is removed: the last may be incomplete, and an older one be used instead."""
 POOL = "pool"
-"""What a run folder calls its pool."""
+"""The folder of the pool in a run folder."""
 
 
 class League:
@@ -45,8 +45,8 @@ class League:
         seat: makes a player of a policy of the engine.
         meetings: who meets whom; members have numbers from `first` on.
         matches: of the arena.
-        seed: of the lots for a reset.
-        say: is told who joins.
+        seed: for drawing when to reset.
+        say: reports new members.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class League:
         say: Callable[[str], None],
     ) -> None:
         self.reset_due = False
-        """Whether the learner begins anew from its first weights before the next update."""
+        """Whether the learner is to be reset to its first weights before the next update."""
         self.player = PoolPlayer(engine, meetings, matches=matches, seat=seat)
         self._settings = settings
         self._folder = folder
@@ -97,7 +97,7 @@ class League:
             member.note(float(points[rows].sum()), int(rows.sum()), self._settings.window)
 
     def after_update(self, checkpoint: Callable[[], Checkpoint], update: int, episodes: Episodes) -> None:
-        """Takes in what other runs have added, and a snapshot if one is due; makes room, frees what plays no more."""
+        """Adds other runs' new snapshots, and one of this run if it is due; makes room, frees what plays no more."""
         self._since += 1
         self._look_around()
         if self._since >= self._settings.every or self._beats_all():
@@ -111,7 +111,7 @@ class League:
         self._make_room(episodes)
 
     def forget_results(self) -> None:
-        """The learner is another: win rates begin anew."""
+        """Resets win rates: the learner has been reset."""
         self.reset_due = False
         for member in self._members:
             member.points = member.matches = 0.0
@@ -137,7 +137,7 @@ class League:
         }
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Goes back to `snapshot`; folders that it does not know are removed: what they hold will come again."""
+        """Goes back to `snapshot`; folders that it does not know are removed, as they will be written again."""
         try:
             members = [Member(**values) for values in snapshot["members"]]
             self._next, self._since = int(snapshot["next"]), int(snapshot["since"])
@@ -203,7 +203,7 @@ class League:
         self.player.add(member.number, policy_name(member.name))
 
     def _free(self) -> None:
-        """Drops those who left the pool at an earlier update, so that nobody draws them, and play no more."""
+        """Drops members that left the pool at an earlier update, so are no longer drawn, and are in no match."""
         playing = self.player.playing()
         for member in [one for one in self._members if one.retired and one.number not in playing]:
             self._members.remove(member)
@@ -212,7 +212,7 @@ class League:
             self._leaving[0].append(member.name)
 
     def _make_room(self, episodes: Episodes) -> None:
-        """Retires members that are most like others until no more than `keep` are left."""
+        """Retires the members most like others until `keep` are left."""
         pool = [member for member in self._members if not member.retired]
         if len(pool) <= self._settings.keep:
             return

@@ -1,10 +1,10 @@
-"""Matchmaking: from how a learner does against each member of the pool to how often it meets each.
+"""Matchmaking: how often a learner meets each member of the pool, by its win rates against them.
 
 self         the present weights
-uniform      every member alike
+uniform      every member equally often
 hard         (1 - p) ** power, for a win rate p: those that beat us (AlphaStar's prioritised fictitious self-play)
-even         p (1 - p): those that are as strong as we are
-near         by distance in Elo points, as the win rate has it
+even         p (1 - p): those about as strong as we are
+near         by the distance in Elo points that the win rate implies
 newest       the newest snapshot of a main run
 exploiters   as hard, among the snapshots of exploiters
 """
@@ -25,12 +25,12 @@ class Member:
     """A policy in the pool, and how the learner does against it."""
 
     number: int
-    """Which meetings know it by."""
+    """Its number in `Meetings`."""
     name: str
     """Of its folder in the pool, and in the metrics."""
     role: str
     points: float = 0.0
-    """Won against it: 1 a win, a half a draw."""
+    """Won against it: 1 for a win, a half for a draw."""
     matches: float = 0.0
     """Played against it; both fade with time."""
     retired: bool = False
@@ -38,11 +38,11 @@ class Member:
 
     @property
     def win_rate(self) -> float:
-        """Of the learner, a half before anything is known."""
+        """The learner's, a half before anything is known."""
         return (self.points + 1) / (self.matches + 2)
 
     def note(self, points: float, matches: int, window: int) -> None:
-        """Adds matches; of all of them no more than `window` count."""
+        """Adds matches, scaling down so that no more than `window` count."""
         self.points, self.matches = self.points + points, self.matches + matches
         if self.matches > window:
             self.points, self.matches = self.points * window / self.matches, window
@@ -56,7 +56,7 @@ def counts(member: Member, settings: LeagueSettings) -> bool:
 def shares(members: Sequence[Member], settings: LeagueSettings) -> dict[int, float]:
     """The share of the matches against each member, by number; the rest is against itself.
 
-    A way of drawing that finds nobody leaves its share to the others.
+    A way of drawing that finds no member leaves its share to the others.
     """
     pool = [member for member in members if counts(member, settings)]
     found: list[tuple[float, Floats]] = []
@@ -90,10 +90,11 @@ def _weights(draw: Draw, pool: Sequence[Member], settings: LeagueSettings) -> Fl
 
 
 def most_alike(members: Sequence[Member], policies: Mapping[int, Floats], *, keep: int) -> Member:
-    """The member that the pool loses least with, of all but the one of number `keep`.
+    """The member whose loss matters least to the pool; never the one of number `keep`.
 
-    `policies` are distributions `[rows, actions]` of each over the same positions. Two members differ by the mean total
-    variation between these, plus the difference of the win rates against them; who is closest to its two nearest goes.
+    `policies` are the members' distributions `[rows, actions]` at the same positions. The distance of two members is
+    the mean total variation between these plus the difference of the win rates against them; the member closest to its
+    two nearest neighbours goes.
     """
     distance = np.array(
         [

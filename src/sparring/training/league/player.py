@@ -1,4 +1,4 @@
-"""The pool's player: one player who is every member of the pool, each in the matches that were drawn for it."""
+"""The pool's player: plays as every member of the pool, each in the matches drawn for it."""
 
 from collections.abc import Callable, Mapping
 from threading import Lock
@@ -13,9 +13,9 @@ from sparring.rollout import Meetings
 
 
 class PoolPlayer:
-    """Answers each row as the member that plays its match; all members' rows of a wait are asked together.
+    """Answers each row as the member that plays its match, all members' rows of a wait together.
 
-    `seat` makes the player of a policy of `engine`.
+    `seat` makes a player of a policy of `engine`.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class PoolPlayer:
         self._meetings = meetings
         self._seat = seat
         self._member = np.zeros(matches, np.int64)
-        """`int64[matches]` the number of whoever the learner meets there."""
+        """`int64[matches]` the number of the learner's opponent in each match."""
         self._names: dict[int, str] = {}
         self._players: dict[int, Player] = {}
         self._changing = Lock()
@@ -48,7 +48,7 @@ class PoolPlayer:
             del self._names[number], self._players[number]
 
     def playing(self) -> set[int]:
-        """Numbers of those in the matches in play."""
+        """The numbers of the members in the matches in play."""
         return set(self._member.tolist())
 
     def begin(self, matches: NDArray[np.integer], serials: NDArray[np.int64]) -> None:
@@ -56,12 +56,12 @@ class PoolPlayer:
         self._member[matches] = self._meetings.opponents(serials)
 
     def act(self, decisions: Decisions) -> Answers:
-        """One call of the engine for all networks that play as they are; searches run one after another."""
+        """One call of the engine for all members that play without search; searches run one after another."""
         with self._changing:
             return self._act(decisions)
 
     def _act(self, decisions: Decisions) -> Answers:
-        numbers = list(self._players)  # they only grow, so they are in order
+        numbers = list(self._players)  # in order, as each new number is larger
         which = np.searchsorted(numbers, self._member[decisions.match])
         if all(isinstance(self._players[number], NetworkPlayer) for number in numbers):
             return self._engine.answer_each(decisions, [self._names[number] for number in numbers], which)
@@ -72,7 +72,7 @@ class PoolPlayer:
         return Answers(action=action)
 
     def snapshot(self) -> dict[str, Array]:
-        """What members remember besides the engine's memory."""
+        """The members' state besides the engine's memory."""
         kept = {name: self._players[number] for number, name in self._names.items()}
         return flatten({name: player.snapshot() for name, player in kept.items() if isinstance(player, Resumable)})
 

@@ -34,28 +34,28 @@ class LeagueSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """A pool of snapshots to meet in training."""
 
     role: Role = "main"
-    """main meets itself and everybody; exploiter meets main's snapshots alone; league_exploiter meets everybody."""
+    """main meets itself and everyone; exploiter meets only main's snapshots; league_exploiter meets everyone."""
     runs: tuple[str, ...] = ()
     """Run folders whose snapshots join the pool as they appear; they may train at the same time."""
     mix: dict[Draw, NonNegative] = {}
-    """How opponents are drawn, each way with its weight; {}: as is usual for the role."""
+    """The ways of drawing opponents, each with its weight; {}: the role's usual ones."""
     power: Positive = 2.0
-    """Of `hard` and `exploiters`: raising it meets those that win more often against us more."""
+    """For `hard` and `exploiters`: raising it meets the strongest opponents more often."""
     elo_width: Positive = 200.0
-    """Of `near`: raising it meets those further away in Elo points."""
+    """For `near`: raising it meets opponents further away in Elo points."""
     every: Count = 20
-    """Updates after which a snapshot is added, if it was not before."""
+    """Updates after which a snapshot is added, if none was before."""
     beating: Fraction | None = None
-    """A snapshot is added at once when the win rate against every member that counts reaches this; null: as is usual
-    for the role."""
+    """A snapshot is added at once when the win rate against every member that counts reaches this; null: the role's
+    usual one."""
     enough: Count = 50
-    """Matches against a member before `beating` believes its win rate."""
+    """Matches against a member before `beating` trusts its win rate."""
     keep: Annotated[int, Meta(ge=2)] = 20
     """Members of the pool; the one most like others in strength and style makes room."""
     window: Count = 200
-    """Matches against a member that its win rate is made of; older ones fade."""
+    """Matches against a member that its win rate is based on; older ones fade."""
     reset: Fraction | None = None
-    """The chance that a run begins anew from its first weights after a snapshot; null: as is usual for the role."""
+    """The chance that a run is reset to its first weights after a snapshot; null: the role's usual one."""
 
     @property
     def draws(self) -> dict[Draw, float]:
