@@ -15,13 +15,13 @@ with optional("sparring.adapters", extra="adapters"):
 
 
 class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
-    """One match an episode. The legal mask is in `info["action_mask"]` and, as SB3 expects, `action_masks()`;
+    """One match per episode. The legal mask is in `info["action_mask"]` and, as SB3 expects, `action_masks()`;
     `action_space.sample()` draws a legal action.
 
     Args:
         game: an installed game.
-        opponent: who plays the other seats: whatever `sparring evaluate` can name (a built-in player, a run or
-            checkpoint folder, shipped weights, ...), or any `Player`.
+        opponent: the player in the other seats, by any name that `sparring evaluate` takes (a built-in player, a run
+            or checkpoint folder, shipped weights, ...), or any `Player`.
         seat: your seat.
         seed: of the arena and the opponent.
         style: how an opponent that is a network plays.
@@ -80,7 +80,7 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
         self._match.close()
 
     def _seat_opponent(self, seed: int) -> None:
-        """A named opponent starts anew from `seed`; a player that was given stays as it is."""
+        """A named opponent is made again from `seed`; a player object stays as it is."""
         match = self._match
         self._player = self._opponent.seat(match.game, match.spec, matches=1, seed=seed, style=self._style)
 

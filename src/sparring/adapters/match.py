@@ -1,6 +1,6 @@
-"""One match of any game, driven seat by seat: the common ground of the outside interfaces.
+"""One match of any game, driven seat by seat: the common base of the adapters.
 
-An arena starts the next match by itself; the outside worlds want to say when. A `SingleMatch` holds an arena
+An arena starts the next match by itself; other libraries want to say when. A `SingleMatch` holds an arena
 of one match, keeps the rows that wait for an answer, and stops at each end until it is asked to go on.
 """
 
@@ -69,7 +69,7 @@ class SingleMatch:
 
 
 def shown_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype in which a field is shown: bytes and flags as float32, since other libraries take bytes for pixels."""
+    """The dtype in which a field is shown: bytes and booleans as float32, as other libraries take bytes for pixels."""
     return np.dtype(np.float32) if dtype in (np.uint8, np.bool_) else dtype
 
 

@@ -63,7 +63,7 @@ class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # Petti
         self._take_rows()
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """What the agent saw last; its mask is all zero while it need not act."""
+        """What the agent saw last; its mask is zero while it need not act."""
         return self._seen[agent]
 
     def step(self, action: int) -> None:

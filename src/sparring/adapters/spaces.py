@@ -13,7 +13,7 @@ with optional("sparring.adapters", extra="adapters"):
 
 
 def observation_space(spec: GameSpec) -> gymnasium.spaces.Dict:
-    """One box a field, as wide as the field's own dtype."""
+    """One box per field, with the range of the field's dtype."""
     boxes: dict[str, gymnasium.Space] = {}
     for name, field in spec.observation.items():
         dtype = np.dtype(field.dtype)
@@ -28,7 +28,7 @@ def observation_space(spec: GameSpec) -> gymnasium.spaces.Dict:
 
 
 class LegalActions(gymnasium.spaces.Discrete):
-    """All actions, of which `sample` draws one that is legal now: what tries an environment out plays by the rules."""
+    """All actions; `sample` draws one that is legal now, so that programs that try out an environment play legally."""
 
     def __init__(self, actions: int) -> None:
         super().__init__(actions)

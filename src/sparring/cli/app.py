@@ -1,11 +1,13 @@
-"""The `sparring` command: one typer app, one file a command group, no logic.
+"""The `sparring` command: one typer app, one file per command group, no logic.
 
 Modules here import nothing slow at their top: `sparring --help` must answer at once.
 """
 
 import errno
+import json
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +25,7 @@ app = App(
 )
 
 _UNUSABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR)
-"""What is wrong with a file or folder that is the user's to mend."""
+"""Errors of a file or folder that the user can fix."""
 
 NEXT_STEPS: dict[str, str] = {}
 """By game: the command to try on a trained agent, with `{run}` for its folder. Games' own commands add theirs."""
@@ -69,6 +71,14 @@ def say(text: str) -> None:
     from sparring.core.text import printable_lines
 
     print(printable_lines(text), file=sys.stderr, flush=True)
+
+
+def show_result(result: Mapping[str, Any], table: "Callable[[Any], RenderableType]", *, as_json: bool) -> None:
+    """A result on standard output: as one JSON object, or as the `table` made of it."""
+    if as_json:
+        print(json.dumps(result))
+    else:
+        show(table(result))
 
 
 def show(result: "RenderableType") -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sparring.cli.app import app, say, show
+from sparring.cli.app import app, say, show, show_result
 from sparring.cli.help import App
 from sparring.cli.options import EXTRA, NETWORK, AsJson, BatchSize, Parallel, Seed, TimeoutMs, game_settings
 
@@ -67,7 +67,7 @@ def scale(
     servers: Annotated[str, typer.Option(help="Likewise, local servers that battles go over; 0: none.")] = "0",
     minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="About how long it may take.")] = 8.0,
     save: Annotated[
-        Path | None, typer.Option(help="Folder of the results; gone on with if it exists.  [default: bench/PRESET]")
+        Path | None, typer.Option(help="Folder of the results; continued if it exists.  [default: bench/PRESET]")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -76,8 +76,6 @@ def scale(
     Ctrl-C keeps what was measured and the same command goes on. The folder then holds scale.json, a plot, a page and
     override.txt: sparring train PRESET $(cat bench/PRESET/override.txt)
     """
-    import json
-
     from sparring.bench.scale.grid import preset_grid
     from sparring.bench.scale.run import scale as run_scale
     from sparring.report.scale import save_plots, scale_table
@@ -87,10 +85,7 @@ def scale(
     folder = save or Path("bench") / Path(preset).stem
     result = run_scale(preset, given, cells, folder, minutes=minutes, say=say)
     save_plots(folder, result, say)
-    if as_json:
-        print(json.dumps(result))
-    else:
-        show(scale_table(result))
+    show_result(result, scale_table, as_json=as_json)
 
 
 @bench.command(epilog="Example: sparring bench suite hex_engine collector --quick")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sparring.cli.app import app, say, show
+from sparring.cli.app import app, say, show_result
 from sparring.cli.help import App
 from sparring.cli.options import AsJson
 
@@ -20,8 +20,6 @@ def stats(
     as_json: AsJson = False,
 ) -> None:
     """Count what is in episode stores: lengths, results, ratings, dates, actions, and what the game has names for."""
-    import json
-
     from sparring.core.files import write_file
     from sparring.data.statistics import store_statistics
     from sparring.report.data import statistics_page, statistics_table
@@ -30,10 +28,7 @@ def stats(
     if page is not None:
         write_file(page, statistics_page(found).encode())
         say(f"plots in {page}")
-    if as_json:
-        print(json.dumps(found))
-    else:
-        show(statistics_table(found))
+    show_result(found, statistics_table, as_json=as_json)
 
 
 @data.command("show", epilog="Example: sparring data show data/people/gen8ou --episode 3 --step 12")

@@ -24,7 +24,8 @@ def diagnose(
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.1, max=3600, help="How long to measure, set-up apart.")] = 20.0,
     whatif: Annotated[
-        list[str] | None, typer.Option(metavar="STAGE=2x", help="The rate if a stage were so fast; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="STAGE=2x", help="The rate if a stage were this fast; repeatable."),
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Keep the measurement in this JSON file.")] = None,
     compare: Annotated[Path | None, typer.Option(help="Compare with one that --save kept.")] = None,

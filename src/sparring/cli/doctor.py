@@ -24,7 +24,7 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look for what is missing, too small or in the way on this machine, and say what mends it.
+    """Look for what is missing, too small or in the way on this machine, and say how to fix it.
 
     The exit code is 1 if anything fails, else 0.
     """

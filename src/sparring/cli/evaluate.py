@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sparring.cli.app import app, show
+from sparring.cli.app import app, show_result
 from sparring.cli.options import (
     EXTRA,
     PLAYER,
@@ -53,8 +53,6 @@ def evaluate(
 
     Game settings follow as --key value: --size 7 --swap true.
     """
-    import json
-
     from sparring.league import Seating, Style
     from sparring.league.evaluation import evaluate_entrants, rating_matches
     from sparring.report.progress import ProgressLine
@@ -84,9 +82,6 @@ def evaluate(
             ledger=ledger,
         )
     settings = dict(seating.spec.settings)
-    if as_json:
-        about = {"first": first, "second": second, "game": seating.game.name, "settings": settings}
-        print(json.dumps({**about, **score_json(score)}))
-    else:
-        title = f"{first} at {seating.game.name}: {rules_text(settings, seating.settings)}".removesuffix(": ")
-        show(score_table(title, {second: score}))
+    about = {"first": first, "second": second, "game": seating.game.name, "settings": settings}
+    title = f"{first} at {seating.game.name}: {rules_text(settings, seating.settings)}".removesuffix(": ")
+    show_result({**about, **score_json(score)}, lambda _: score_table(title, {second: score}), as_json=as_json)

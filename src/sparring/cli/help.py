@@ -1,4 +1,4 @@
-"""How `--help` looks: plain text that fits any width, with no name of a command or option cut."""
+"""How `--help` looks: plain text that fits any width, without cutting the name of a command or option."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,14 +11,14 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _FIRST = ("train", "evaluate", "play", "games", "presets", "settings")
 """What newcomers need, at the top of the list."""
 _VALUES = {"str": "TEXT", "int": "N", "int range": "N", "float": "X", "float range": "X", "path": "PATH"}
-"""What stands behind an option, by the type of its value."""
+"""The placeholder after an option, by the type of its value."""
 
 
 class Command(typer.core.TyperCommand):
-    """A command whose arguments and values are called as people call them: `sparring train PRESET --seed N`."""
+    """A command with readable names for arguments and values: `sparring train PRESET --seed N`."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """What follows the command's name in the line of its use."""
+        """What follows the command's name in its usage line."""
         pieces = ["[OPTIONS]"]
         for argument in self._arguments(ctx):
             name = _named(argument)

@@ -20,7 +20,7 @@ def gtp(
     context: typer.Context,
     game: Annotated[Literal["hex"], typer.Argument(help="The game; hex is the one that speaks GTP.")],
     player: Annotated[str, typer.Argument(help=NETWORK)],
-    simulations: Annotated[int, typer.Option(min=1, help="Look-ahead a move, when the clock allows.")] = 64,
+    simulations: Annotated[int, typer.Option(min=1, help="Simulations per move, when the clock allows.")] = 64,
     device: DeviceOption = "auto",
     threads: Threads = 0,
     seed: Seed = 0,
@@ -54,12 +54,12 @@ def analyse(
     game: Annotated[Literal["hex"], typer.Argument(help="The game; hex is the one that can be analysed.")],
     player: Annotated[str, typer.Argument(help=NETWORK)],
     record: Annotated[Path, typer.Argument(help="An SGF game record.")],
-    simulations: Annotated[int, typer.Option(min=1, help="Look-ahead at each position.")] = 64,
+    simulations: Annotated[int, typer.Option(min=1, help="Simulations at each position.")] = 64,
     device: DeviceOption = "auto",
     threads: Threads = 0,
     seed: Seed = 0,
 ) -> None:
-    """Look at every position of a game record: one JSON object a line, with value and principal variation per move."""
+    """Look at every position of a game record: JSON lines with value and principal variation for each move."""
     from sparring.games.hex.analysis import analyse_record
     from sparring.games.hex.text import load_sgf
     from sparring.league import Seating, Style
@@ -76,7 +76,7 @@ def analyse(
 def sgf(
     store: Annotated[Path, typer.Argument(help="A folder that sparring selfplay hex has saved.")],
 ) -> None:
-    """Print the Hex matches of an episode store as SGF, one a line."""
+    """Print the Hex matches of an episode store as SGF, one per line."""
     from sparring.games.hex.records import records
     from sparring.games.hex.text import write_sgf
     from sparring.rollout.store import read_episodes

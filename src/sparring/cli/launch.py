@@ -38,7 +38,7 @@ def slurm(
     container: Annotated[
         str | None, typer.Option(help="Image to train in: a .sif file, or what the plug-in pyxis takes.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=0, help="So many runs with different seeds, as an array of jobs.")] = 0,
+    seeds: Annotated[int, typer.Option(min=0, help="Number of runs with different seeds, as an array of jobs.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that the folder holds.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the script; write and send nothing.")] = False,
     test_mode: Annotated[

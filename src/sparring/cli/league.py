@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sparring.cli.app import app, say, show
+from sparring.cli.app import app, say, show_result
 from sparring.cli.help import App
 from sparring.cli.options import AsJson
 
@@ -21,7 +21,7 @@ def show_ratings(
     ledger: LedgerFile,
     game: Annotated[str | None, typer.Option(help="The game, if there are several.")] = None,
     anchor: Annotated[
-        str | None, typer.Option(help="The player whose rating is 0.  [default: the built-in of most matches]")
+        str | None, typer.Option(help="The player whose rating is 0.  [default: the built-in with most matches]")
     ] = None,
     by: Annotated[
         Literal["seat", "team_set", "opening", "opponent", "settings"] | None,
@@ -31,26 +31,21 @@ def show_ratings(
 ) -> None:
     """Rate all players of a ledger by one model of all its matches, with 95% intervals.
 
-    Warns where a rating hides something: players whom no match connects, a seat, team set or opening in which a
-    player does much better or worse, and circles of players who beat each other.
+    Warns where a rating hides something: players that no match connects, a seat, team set or opening in which a
+    player does much better or worse, and cycles of players who beat each other.
     """
-    import json
-
     from sparring.league.ledger import Ledger
     from sparring.league.standings import standings
     from sparring.report.ratings import standings_table
 
     with Ledger(ledger) as opened:
         summary = standings(opened, game=game, anchor=anchor, by=by)
-    if as_json:
-        print(json.dumps(summary))
-    else:
-        show(standings_table(summary))
+    show_result(summary, standings_table, as_json=as_json)
 
 
 @league.command("import", epilog="Example: sparring league import hex.ledger results.csv")
 def import_file(ledger: LedgerFile, file: MatchFile) -> None:
-    """Add the matches of a file to a ledger, which is made if it is not there.
+    """Add the matches of a file to a ledger, created if need be.
 
     Every row is checked before the first is added. A match whose id is there already is not added again.
     """
@@ -62,7 +57,7 @@ def import_file(ledger: LedgerFile, file: MatchFile) -> None:
 
 @league.command("export", epilog="Example: sparring league export hex.ledger results.parquet")
 def export_file(ledger: LedgerFile, file: MatchFile) -> None:
-    """Write every match of a ledger to a file, a row a match; its ending says the format."""
+    """Write every match of a ledger to a file, one row per match; its ending says the format."""
     from sparring.league.exchange import export_matches
     from sparring.league.ledger import Ledger
 

@@ -1,4 +1,4 @@
-"""What commands have in common: options that mean the same everywhere, and game settings as `--key value`."""
+"""What commands share: options that mean the same everywhere, and game settings as `--key value`."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,13 +20,13 @@ Workers = Annotated[int, typer.Option(min=0, help="Processes that play; 0: all i
 Temperature = Annotated[
     float, typer.Option(min=0, help="Of networks: 0 plays the likeliest action, 1 the policy as trained.")
 ]
-Simulations = Annotated[int, typer.Option(min=0, help="Look-ahead of networks, a move; 0: none.")]
+Simulations = Annotated[int, typer.Option(min=0, help="Of networks, per move; 0 plays without search.")]
 PolicyThreshold = Annotated[
     float, typer.Option(min=0, max=1, help="A network's actions less likely than this are never played.")
 ]
-Patience = Annotated[float, typer.Option(min=0.1, help="Seconds a program of others has for a move.")]
+Patience = Annotated[float, typer.Option(min=0.1, help="Seconds another program has for a move.")]
 DeviceOption = Annotated[Literal["auto", "cpu", "cuda", "mps"], typer.Option(help="Where networks run.")]
-Threads = Annotated[int, typer.Option(min=0, help="CPU threads of a network; 0: as many as cores are free.")]
+Threads = Annotated[int, typer.Option(min=0, help="CPU threads of a network; 0: as many as there are free cores.")]
 Key = Annotated[Path | None, typer.Option(help="client.key, for tcp:// players whose server has keys.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Rows at which a batch is full and need not wait for more.")]
 TimeoutMs = Annotated[float, typer.Option(min=0, help="No row waits longer for others to join it.")]
@@ -38,9 +38,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def game_settings(context: typer.Context, *before: str) -> dict[str, Any]:
-    """The game's settings by name: whatever `--key value` or `key=value` the command itself does not know.
+    """The game's settings by name: every `--key value` or `key=value` that the command itself does not know.
 
-    `before` are words that came before them and were taken for an argument that is left out.
+    `before` are words before them that were mistaken for an argument, which is left out.
     """
     from sparring.core import InputError
     from sparring.core.settings import parse_value
@@ -59,7 +59,7 @@ def game_settings(context: typer.Context, *before: str) -> dict[str, Any]:
 
 
 def split_settings(words: list[str], context: typer.Context) -> tuple[list[str], dict[str, Any]]:
-    """Names from `words`, and the game's settings, which typer takes for names as well where a command takes many."""
+    """Names from `words`, and the game's settings, which typer mistakes for names if a command takes many."""
     everything = [*words, *context.args]
     at = next((number for number, word in enumerate(everything) if word.startswith("--")), len(everything))
     context.args[:] = []

@@ -1,4 +1,4 @@
-"""Standard output and error that never end a run: what nobody can read any more is dropped."""
+"""Standard output and error that never end a run: what can no longer be read is dropped."""
 
 import errno
 import io
@@ -19,7 +19,7 @@ def outlive_readers() -> None:
 
 
 class _Lasting(io.FileIO):
-    """A file descriptor that turns into /dev/null when nobody reads it any more."""
+    """A file descriptor that turns into /dev/null when its reader is gone."""
 
     def write(self, data: Any, /) -> int:
         try:

@@ -31,13 +31,13 @@ def plan(
         float | None, typer.Option(min=0.1, max=1000, help="loss/epochs of a run whose updates end early.")
     ] = None,
     whatif: Annotated[
-        list[str] | None, typer.Option(metavar="STAGE=2x", help="If a stage were so fast; repeatable.")
+        list[str] | None, typer.Option(metavar="STAGE=2x", help="If a stage were this much faster; repeatable.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Foretell a training run on machines that are not here: updates, matches, memory, storage, bottleneck.
+    """Predict a training run on machines that are not here: updates, matches, memory, storage, bottleneck.
 
-    It simulates the pipeline at rates that sparring diagnose has measured; see docs/cluster.md for how far it was off.
+    It simulates the pipeline at rates that sparring diagnose has measured; see docs/cluster.md for its errors so far.
     """
     from sparring.bench.diagnose import baseline
     from sparring.bench.diagnose.model import parse_whatif

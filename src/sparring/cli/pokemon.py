@@ -1,13 +1,12 @@
 """The commands Pokémon adds: play on live Showdown servers, and start one."""
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sparring.cli.app import app, say, show
+from sparring.cli.app import app, say, show_result
 from sparring.cli.options import PLAYER, AsJson, DeviceOption, Key, Parallel, Seed, Temperature, Threads
 
 _PASSWORD = "SPARRING_PASSWORD"
@@ -47,7 +46,7 @@ def ladder(
     threads: Threads = 0,
     key: Key = None,
     save: Annotated[Path | None, typer.Option(help="Folder for replays, logs and summary.json.")] = None,
-    patience: Annotated[float, typer.Option(min=1, help="Give up after so many seconds without a battle.")] = 600.0,
+    patience: Annotated[float, typer.Option(min=1, help="Give up after this many seconds without a battle.")] = 600.0,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -93,10 +92,7 @@ def ladder(
             progress=lambda report, running: bar.update(report.matches, report.text(running)),
             say=bar.say,
         )
-    if as_json:
-        print(json.dumps(summary))
-    else:
-        show(ladder_table(summary))
+    show_result(summary, ladder_table, as_json=as_json)
     if lost is not None:
         raise lost
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sparring.cli.app import app, say, show
+from sparring.cli.app import app, say, show_result
 from sparring.cli.help import App
 from sparring.cli.options import PLAYER, AsJson, DeviceOption, Parallel, Seed, Threads
 
@@ -15,7 +15,7 @@ app.add_typer(replays, name="replays", rich_help_panel="Pokémon")
 
 
 Since = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Keep battles from this day on.")]
-MinElo = Annotated[float, typer.Option(min=0, help="Keep battles in which both were rated so high.")]
+MinElo = Annotated[float, typer.Option(min=0, help="Keep battles in which both players were rated at least this.")]
 
 
 @replays.command(epilog="Example: sparring replays download showdown --format gen9ou --output battles --max-games 1000")
@@ -24,14 +24,14 @@ def download(
         str,
         typer.Argument(help="showdown, a data set of Hugging Face (owner/name), or a folder with a copy of one."),
     ],
-    output: Annotated[Path, typer.Option(help="Folder for the replays; gone on with if it exists.")],
+    output: Annotated[Path, typer.Option(help="Folder for the replays; continued if it exists.")],
     format: Annotated[
         list[str] | None,
         typer.Option(metavar="FORMAT", help="Keep only this format; may be repeated. Showdown needs one."),
     ] = None,
     min_elo: MinElo = 0.0,
     since: Since = None,
-    max_games: Annotated[int | None, typer.Option(min=1, help="Stop when the folder has so many.")] = None,
+    max_games: Annotated[int | None, typer.Option(min=1, help="Stop when the folder has this many.")] = None,
     compress: Annotated[
         bool, typer.Option("--compress", help="Write .jsonl.zst, about a seventh of the size.")
     ] = False,
@@ -49,8 +49,6 @@ def download(
     Killed or stopped, the same command goes on, and no battle is fetched twice. Data sets of Hugging Face are read as
     they come, without a copy on this machine.
     """
-    import json
-
     from sparring.core import Interrupts
     from sparring.core.replays import Filters
     from sparring.games.pokemon.formats import to_id
@@ -79,10 +77,8 @@ def download(
             on_progress=line.show,
             stopped=lambda: interrupts.asked,
         )
-    if as_json:
-        print(json.dumps(report.to_json()))
-    else:
-        show(download_table(report))
+    show_result(report.to_json(), lambda _: download_table(report), as_json=as_json)
+    if not as_json:
         say(f"replays in {output}; next: sparring replays parse {output} --output EPISODES")
 
 
@@ -91,7 +87,7 @@ def parse(
     inputs: Annotated[
         list[Path], typer.Argument(help="Files or folders of .log, .html, .json, .jsonl, .parquet; also .zst, .gz.")
     ],
-    output: Annotated[Path, typer.Option(help="Folder for the episodes; gone on with if it exists.")],
+    output: Annotated[Path, typer.Option(help="Folder for the episodes; continued if it exists.")],
     workers: Annotated[int | None, typer.Option(min=0, help="Processes that read; 0: this one.  [default: 1]")] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Read on a Ray cluster: ray://HOST:PORT, HOST:PORT, or auto for this machine's.")
@@ -113,21 +109,19 @@ def parse(
     belief: Annotated[
         bool, typer.Option("--belief", help="Also what both teams probably have, as the game's setting belief adds it.")
     ] = False,
-    min_turns: Annotated[int, typer.Option(min=0, help="Keep battles of so many turns.")] = 0,
+    min_turns: Annotated[int, typer.Option(min=0, help="Keep battles of at least this many turns.")] = 0,
     forfeits: Annotated[bool, typer.Option(help="Keep battles that a player gave up.")] = True,
     custom_rules: Annotated[
         bool, typer.Option("--custom-rules", help="Keep battles with other rules than their format's.")
     ] = False,
-    max_games: Annotated[int | None, typer.Option(min=1, help="Stop after so many.")] = None,
+    max_games: Annotated[int | None, typer.Option(min=1, help="Stop after this many.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Read spectators' logs into episodes: what each player saw, may have done, and did.
 
-    One store a format below the output folder; rejected.jsonl there says why a battle was not read. Killed or stopped,
-    the same command goes on, and no battle is read twice.
+    One store per format below the output folder; rejected.jsonl there says why a battle was not read. Killed or
+    stopped, the same command goes on, and no battle is read twice.
     """
-    import json
-
     from sparring.core import Interrupts
     from sparring.core.replays import Filters
     from sparring.data.importing import ImportPlan, import_replays
@@ -156,17 +150,15 @@ def parse(
     stopping = "stopping after the battles that are being read; again to stop now"
     with Interrupts(lambda: say(stopping)) as interrupts, ImportLine() as line:
         report = import_replays(plan, on_progress=line.show, stopped=lambda: interrupts.asked, say=say)
-    if as_json:
-        print(json.dumps(report.to_json()))
-    else:
-        show(import_table(report))
+    show_result(report.to_json(), lambda _: import_table(report), as_json=as_json)
+    if not as_json:
         say(f"episodes in {output}; why battles were not read: {output / 'rejected.jsonl'}")
 
 
 @replays.command(epilog="Example: sparring replays generate gen9ou battles.jsonl --model heuristic --matches 100")
 def generate(
     format: Annotated[str, typer.Argument(help="Showdown format.")],
-    output: Annotated[Path, typer.Argument(help="File to write, a battle a line.")],
+    output: Annotated[Path, typer.Argument(help="File to write, one battle per line.")],
     model: Annotated[str, typer.Option(help=PLAYER)] = "random",
     opponent: Annotated[str | None, typer.Option(help="Likewise.  [default: the model itself]")] = None,
     matches: Annotated[int, typer.Option(min=1, help="Battles to play.")] = 100,
@@ -218,7 +210,7 @@ def teams(
     Candidates are Smogon's sets, or those that random teams are made of; damage, the order of moves, and what should
     have shown and did not narrow them down.
     """
-    import json
+    from rich.console import Group
 
     from sparring.core import InputError
     from sparring.core.replays import Rejected, Replay
@@ -236,11 +228,7 @@ def teams(
         believed = believed_teams(found[0], format=find_format(format).id if format else "", corpus=battles, turn=turn)
     except Rejected as rejected:
         raise InputError(f"{log}: {rejected}") from rejected
-    if as_json:
-        print(json.dumps(believed))
-    else:
-        for table in belief_tables(believed):
-            show(table)
+    show_result(believed, lambda found: Group(*belief_tables(found)), as_json=as_json)
 
 
 def _seconds(day: datetime | None) -> int:

@@ -39,7 +39,7 @@ def watch_rocket(
         Path | None, typer.Option(help="A moving picture to write as well: .gif, .png or .webp.")
     ] = None,
     stream: Annotated[str | None, typer.Option(help="rocketsimvis, rocketsimvis:HOST:PORT or rlviser: live.")] = None,
-    matches: Annotated[int, typer.Option(min=1, help="Play so many and keep the one that paid blue most.")] = 1,
+    matches: Annotated[int, typer.Option(min=1, help="Play this many and keep the one that paid blue most.")] = 1,
     temperature: Temperature = 0.0,
     device: DeviceOption = "cpu",
     threads: Threads = 0,

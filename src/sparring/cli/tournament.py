@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sparring.cli.app import app, show
+from sparring.cli.app import app, show_result
 from sparring.cli.options import (
     EXTRA,
     PLAYER,
@@ -41,16 +41,16 @@ def tournament(
     ),
     schedule: Annotated[
         Literal["active", "round-robin", "swiss", "gauntlet"],
-        typer.Option(help="Who meets whom; active: whoever's match tells most. gauntlet: the first against all."),
+        typer.Option(help="Who meets whom; active: where a match tells most. gauntlet: the first against all."),
     ] = "active",
-    matches: Annotated[int, typer.Option(min=2, help="Of each two that meet; active: at most, on average.")] = 100,
+    matches: Annotated[int, typer.Option(min=2, help="Per pair that meets; active: at most, on average.")] = 100,
     rounds: Annotated[int, typer.Option(min=0, help="Of swiss.  [default: enough for a winner, and one]")] = 0,
     elo_width: Annotated[
         float | None, typer.Option(min=1, help="Active: until no rating's interval is wider.  [default: 100]")
     ] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(min=0.5, max=0.9999, help="Active: until every order is as sure. SPRT: how sure.  [0.95]"),
+        typer.Option(min=0.5, max=0.9999, help="Active: until every order is this certain. SPRT: its own.  [0.95]"),
     ] = None,
     sprt: Annotated[
         str | None, typer.Option(help="elo0,elo1: is the first of two players stronger? 0,20 to see if it gained 20.")
@@ -70,19 +70,16 @@ def tournament(
     keep: Annotated[
         Path | None, typer.Option(help="Keep the closest, longest and most surprising matches in this folder.")
     ] = None,
-    kept: Annotated[int, typer.Option(min=1, max=1000, help="So many of each kind.")] = 3,
+    kept: Annotated[int, typer.Option(min=1, max=1000, help="How many of each kind.")] = 3,
     as_json: AsJson = False,
 ) -> None:
     """Let players meet, and rate them: as a table with 95% intervals, as JSON, or as a page.
 
-    Players meet in pairs of matches from the same start with seats changed. Game settings follow as --key value.
+    Players meet in pairs of matches from the same start with seats swapped. Game settings follow as --key value.
     """
-    import json
-
     from sparring.core import Interrupts
     from sparring.core.files import write_file
     from sparring.league import Style
-    from sparring.league.ratings import Z, labels, matches_of
     from sparring.league.tournament import Rules, Stopped, play_tournament
     from sparring.report.tournament import TournamentScreen, tournament_table
     from sparring.report.tournament_page import tournament_page
@@ -113,24 +110,10 @@ def tournament(
     )
     with Interrupts() as interrupts, TournamentScreen() as screen:
 
-        def rows(progress: "Progress") -> list[tuple[str, float, float, int]]:
-            if not progress.sheet.results.any():
-                return []
-            ratings, called = progress.sheet.ratings(), labels(progress.sheet.players)
-            played = matches_of(progress.sheet.counts())
-            order = sorted(range(len(called)), key=lambda at: -ratings.rating[at])
-            return [
-                (called[at], float(ratings.rating[at]), Z * ratings.error(at, ratings.anchor), int(played[at]))
-                for at in order
-            ]
-
         def on_progress(progress: "Progress") -> None:
             if interrupts.asked:
                 raise Stopped
-            fresh = progress.sheet.matches() == progress.matches  # between two bouts
-            screen.update(
-                progress.matches, progress.total, progress.detail, (lambda: rows(progress)) if fresh else None
-            )
+            screen.update(progress.matches, progress.total, progress.detail, progress.rows())
 
         summary = play_tournament(
             names, ledger, rules, game=game, settings=settings, style=style, on_progress=on_progress, say=screen.say
@@ -140,7 +123,4 @@ def tournament(
     if page is not None:
         write_file(page, tournament_page(summary, page.parent).encode("utf-8", "replace"))
         screen.say(f"{page} has the same as a page")
-    if as_json:
-        print(json.dumps(summary))
-    else:
-        show(tournament_table(summary))
+    show_result(summary, tournament_table, as_json=as_json)

@@ -23,16 +23,16 @@ def train(
     workers: Annotated[int | None, typer.Option(help="Processes that play; 0: all in one, deterministic.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
     checkpoint_minutes: Annotated[
-        float | None, typer.Option(help="Save after so many minutes in any case, while training goes on.")
+        float | None, typer.Option(help="Save at least this often, while training goes on.")
     ] = None,
     time_limit_hours: Annotated[
-        float | None, typer.Option(help="Stop, saved, before so many hours have passed.")
+        float | None, typer.Option(help="Save and stop before this many hours have passed.")
     ] = None,
     mock_data: Annotated[
         bool, typer.Option("--mock-data", help="Play some matches to learn from: to try imitation without data.")
     ] = False,
     strict: Annotated[
-        bool | None, typer.Option("--strict", help="Refuse damaged files of data, instead of leaving them out.")
+        bool | None, typer.Option("--strict", help="Refuse damaged files of data instead of skipping them.")
     ] = None,
     cluster: Cluster = None,
     profile: Profile = None,

@@ -5,8 +5,8 @@ The handler only makes a note: nothing is saved inside it.
 
 import os
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing import parent_process
 from threading import Thread
 from types import FrameType
@@ -68,6 +68,16 @@ class Noted:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
+
+
+@contextmanager
+def ctrl_c_held_back() -> Iterator[None]:
+    """Keeps Ctrl-C from processes started inside, until they `leave_signals_to_parent`; ours comes after the block."""
+    usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
 
 
 def leave_signals_to_parent() -> None:

@@ -1,7 +1,9 @@
 """What this process may use of its machine: cores, a container's limits, free memory; and what processes do use."""
 
+import ctypes
 import os
 import platform
+from contextlib import suppress
 from pathlib import Path
 
 _CGROUP = Path("/sys/fs/cgroup")
@@ -32,6 +34,12 @@ def free_memory() -> int | None:
     """Bytes that this process can still get on this machine and within a container's limit; None if unknown."""
     known = [free for free in (_free_on_machine(), _free_in_container()) if free is not None]
     return min(known, default=None)
+
+
+def trim_memory() -> None:
+    """Returns freed memory to the system, where the C library can."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def cpu_seconds(process: int) -> float | None:

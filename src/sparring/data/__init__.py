@@ -1,8 +1,8 @@
 """Episodes on disk as data to learn from.
 
-`importing` reads matches that were played elsewhere into stores; `dataset` serves episodes and windows of stores in
-batches, of which `catalogue` says what there is, `plan` what is in which batch, `reading` how it comes out of the files
-and `loaders` how processes do that ahead.
+`importing` reads matches played elsewhere into stores; `dataset` serves episodes of stores, or windows of them, in
+batches: `catalogue` says what there is, `plan` what is in which batch, `reading` gets it out of the files, and
+`loaders` does so ahead, in other processes.
 """
 
 from sparring.data.catalogue import Filter

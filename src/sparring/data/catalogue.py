@@ -1,7 +1,7 @@
 """What there is to load: the shards of some stores, and which of their episodes are wanted.
 
-Making a catalogue reads every file once and verifies it. What is loaded later is therefore known beforehand to the last
-episode: how many batches an epoch has, what each rank gets, and where a run that was stopped goes on.
+Making a catalogue reads every file once and verifies it. So everything is known beforehand: how many batches an epoch
+has, what each rank gets, and where a run that was stopped goes on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ _OPTIONAL = ("rating", "played_at", "consistent", "filled")
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """Which episodes are wanted. What an episode does not say (a rating, a date) fits no limit on it."""
+    """Which episodes are wanted. An episode whose rating or date is unknown meets no limit on it."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the game, each as one value or several: `{"format": ["gen8ou", "gen9ou"]}`."""
@@ -43,8 +43,8 @@ class Filter:
     min_length: int = 1
     """Decisions."""
     split: tuple[float, float] = (0.0, 1.0)
-    """Which part of the matches, in an order that has nothing to do with them: (0, 0.9) to train, (0.9, 1) to test. All
-    episodes of a match are in the same part, whatever store they are in."""
+    """Which part of the matches, in a random order: (0, 0.9) to train, (0.9, 1) to test. All episodes of a match are in
+    the same part, whatever store they are in."""
 
     def __post_init__(self) -> None:
         unknown = [result for result in self.results if result not in _OUTCOMES]
@@ -100,21 +100,21 @@ class Shard:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All that may be loaded."""
+    """Everything that may be loaded."""
 
     specs: tuple[GameSpec, ...]
-    """With the vocabulary of the game as it is installed here."""
+    """With the vocabulary of the game as installed here."""
     columns: tuple[frozenset[str], ...]
-    """By spec: the optional columns (`policy`, and those of matches of people) that its episodes have."""
+    """By spec: the optional columns (`policy`, and those of matches between people) that its episodes have."""
     shards: tuple[Shard, ...]
     vocabularies: Mapping[str, Vocabulary]
-    """By game: the vocabulary that numbers are given in."""
+    """By game: the vocabulary that numbers are translated to."""
     damaged: tuple[str, ...] = ()
     """Why files were left out, one line each."""
 
     @property
     def digest(self) -> str:
-        """The same for the same files with the same episodes wanted, wherever they lie."""
+        """The same for the same files and wanted episodes, wherever they lie."""
         hash = blake2b(digest_size=8)
         for shard in self.shards:
             hash.update(f"{shard.path.parent.name}/{shard.path.name}\0".encode())
@@ -145,7 +145,7 @@ def read_catalogue(
     threads: int = 1,
     say: Callable[[str], None] = print,
 ) -> Catalogue:
-    """The catalogue of the stores at `paths`; `say` is told of damaged files, which `strict` refuses."""
+    """The catalogue of the stores at `paths`; `say` reports damaged files, which `strict` refuses."""
     files = [file for store in find_stores(paths) for file in shards(store)]
     making = _Making(wanted, say)
     damaged: list[str] = []
@@ -208,7 +208,7 @@ class _Making:
         return Catalogue(tuple(self._specs), tuple(columns), tuple(self.shards), known)
 
     def _present(self, file: Path, spec: GameSpec) -> GameSpec:
-        """`spec` with the vocabulary that its numbers are going to be given in."""
+        """`spec` with the vocabulary that its numbers will be translated to."""
         if spec.game not in self._vocabularies:
             self._vocabularies[spec.game] = present_vocabulary(spec.game)
         was, now = spec.vocabulary, self._vocabularies[spec.game]

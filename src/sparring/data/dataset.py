@@ -4,7 +4,7 @@
     for batch in data.batches():             # epoch after epoch
         learn(batch.episodes)                # windows of at most 32 decisions, as `Episodes`
         saved = batch.position               # small and JSON-ready
-    data.batches(saved)                      # goes on behind that batch
+    data.batches(saved)                      # goes on after that batch
 
 The same files, settings and seed give the same batches, whatever the number of loader processes.
 """
@@ -32,13 +32,13 @@ class Batch:
     """Some episodes or windows of episodes, all of one spec."""
 
     episodes: Episodes
-    """Of a window, `lengths` are its own steps and everything else in the header is its episode's."""
+    """For a window, `lengths` are its own steps; the rest of the header is its episode's."""
     start: NDArray[np.int32]
-    """`int32[n]` the step of its episode that each window begins with; 0 for whole episodes."""
+    """`int32[n]` the step of its episode at which each window begins; 0 for whole episodes."""
     total: NDArray[np.int32]
     """`int32[n]` steps of the whole episode."""
     position: Mapping[str, Any]
-    """Where to go on behind this batch; JSON-ready."""
+    """Where to go on after this batch; JSON-ready."""
 
 
 class Dataset:
@@ -64,18 +64,18 @@ class Dataset:
 
         Args:
             stores: Stores, or folders of stores. Those of different specs are never mixed inside a batch.
-            batch_size: Episodes or windows a batch; the last of each spec may be smaller.
-            length: Serve windows of so many decisions (the last of an episode may be shorter); None: whole episodes.
+            batch_size: Episodes or windows per batch; the last of each spec may be smaller.
+            length: Decisions of a window (the last of an episode may be shorter); None serves whole episodes.
             where: Which episodes; None: all.
             seed: Of the order.
             workers: Loader processes; 0 loads in this one.
             prefetch: Batches that loader processes have ready ahead.
-            buffer: Decisions that are in memory and shuffled together; loaders hold up to twice as many.
+            buffer: Decisions in memory that are shuffled together; loaders hold up to twice as many.
             rank: Which of the processes that train together this is; each gets another part of every epoch, and all
-                get equally many batches.
+                get the same number of batches.
             world_size: How many there are.
-            strict: Refuse damaged files; otherwise they are left out and `say` is told their names.
-            say: Is told what a user should know.
+            strict: Refuse damaged files; otherwise they are skipped and reported to `say`.
+            say: Takes messages for the user.
         """
         paths = [stores] if isinstance(stores, Path | str) else stores
         catalogue = read_catalogue(paths, where or Filter(), strict=strict, threads=workers, say=say)
@@ -87,17 +87,17 @@ class Dataset:
         self._identity = ":".join(map(str, (catalogue.digest, batch_size, length, buffer, seed, world_size)))
 
     def __len__(self) -> int:
-        """Batches an epoch, of this rank."""
+        """Batches per epoch, for this rank."""
         return self._batches
 
     @property
     def specs(self) -> tuple[GameSpec, ...]:
-        """What there are episodes of."""
+        """The specs of the episodes."""
         return self._plan.catalogue.specs
 
     @property
     def columns(self) -> tuple[frozenset[str], ...]:
-        """By spec: the columns that only some episodes have (`policy`, `consistent`, `filled`, ...) and these do."""
+        """By spec: the optional columns (`policy`, `consistent`, `filled`, ...) that its episodes have."""
         return self._plan.catalogue.columns
 
     @property
@@ -120,9 +120,9 @@ class Dataset:
         return self._load((number, batch) for batch in range(len(self)))
 
     def batches(self, position: Mapping[str, Any] | None = None) -> Generator[Batch, None, None]:
-        """Batches without end, epoch after epoch: from the start, or behind the batch whose `position` is given.
+        """Batches without end, epoch after epoch: from the start, or after the batch with this `position`.
 
-        Raises `InputError` if the position is of other data or other settings.
+        Raises `InputError` if the position belongs to other data or other settings.
         """
         start = 0 if position is None else self._at(position)
         return self._load(divmod(number, len(self)) for number in count(start))

@@ -1,6 +1,6 @@
-"""Own teams as records show them, in some of the episodes: what was filled in by guess is hidden again.
+"""Hides in some episodes what was guessed of the player's own team, so that it looks as in the record.
 
-A policy that learns from such episodes sees whole teams, as it will in play, and does not come to rely on guesses.
+A policy that learns from both kinds sees whole teams, as it will in play, without coming to rely on guesses.
 """
 
 from dataclasses import replace
@@ -14,9 +14,9 @@ from sparring.core.splitmix import STEP, mix
 
 
 def hide_guesses(episodes: Episodes, chance: float, *, seed: int, epoch: int) -> Episodes:
-    """`episodes` in which, with `chance`, one shows nothing that was filled in (`Steps.filled`).
+    """`episodes`, each without what was guessed (`Steps.filled`) with probability `chance`.
 
-    Of all rows of an episode at once, or else a memory would have what a row hides.
+    All rows of an episode are treated alike, since memory would keep what a single row hides.
     """
     filled = episodes.steps.filled
     if not chance or filled is None:
@@ -31,9 +31,9 @@ def hide_guesses(episodes: Episodes, chance: float, *, seed: int, epoch: int) ->
 
 
 def drawn(headers: Headers, chance: float, *, seed: int, epoch: int) -> NDArray[np.bool_]:
-    """`bool[n]` true with `chance`, by the match, the seat, the `epoch` and the `seed` alone.
+    """`bool[n]` true with probability `chance`, a function of the match, the seat, the `epoch` and the `seed` alone.
 
-    So neither the batch an episode is in nor where a run was resumed changes it.
+    So it does not depend on an episode's batch, or on where a run was resumed.
     """
     match = mix(headers.serial.astype(np.uint64) + STEP * headers.seat.astype(np.uint64))
     moment = mix(np.array([seed % 2**64], np.uint64) + STEP * np.array([epoch + 1], np.uint64))

@@ -1,13 +1,12 @@
-"""Matches that were played elsewhere into episode stores: in parallel, each once, every one accounted for.
+"""Reads matches played elsewhere into episode stores: in parallel, each once, every one accounted for.
 
 A match has a serial number of its own (`Replay.serial`), which its episodes carry into the store. So a run that was
-killed goes on where it was, and running it again adds nothing: what is in the store, or was rejected, is passed over.
-Matches are read in chunks by worker processes; a chunk comes back as whole files, which this process alone writes.
+killed goes on where it was, and running it again adds nothing: what is in the store, or was rejected, is skipped.
+Matches are read in chunks by worker processes; a chunk comes back as whole files, which only this process writes.
 """
 
 import json
 import os
-import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -21,14 +20,14 @@ from typing import Any
 
 from sparring.core import InputError, RunError, load_game
 from sparring.core.files import append_file, lock_folder, safe_name, sweep, whole_lines, write_file
-from sparring.core.interrupts import stay_with_parent
+from sparring.core.interrupts import ctrl_c_held_back, stay_with_parent
 from sparring.core.replays import FAILED, Filters, ImportReport, Rejected, Replay, Replayed, Replays
 from sparring.rollout.store import EpisodeStore, ShardSize, shard_bytes, shard_serials, shards, size_of, spec_of
 
 CHUNK = 128
 """Matches that a worker reads at a time, and that a file holds at most."""
 CHUNK_CHARACTERS = 16 << 20
-"""At which a chunk is full before it has so many."""
+"""A chunk with this many characters is full even if it has fewer matches."""
 REJECTED = "rejected.jsonl"
 REPORT = "report.json"
 READING = "reading.json"
@@ -44,9 +43,9 @@ class ImportPlan:
     output: Path
     workers: int = 1
     cluster: str | None = None
-    """The address of a Ray cluster whose processes read, all but one of its CPUs; None: this machine."""
+    """The address of a Ray cluster that reads, on all but one of its CPUs; None: this machine."""
     most: int | None = None
-    """Stop after so many matches."""
+    """Stop after this many matches."""
     filters: Filters = field(default_factory=Filters)
     options: Mapping[str, str] = field(default_factory=dict)
     """The game's own."""
@@ -59,9 +58,10 @@ def import_replays(
     stopped: Callable[[], bool] = lambda: False,
     say: Callable[[str], None] = lambda text: None,
 ) -> ImportReport:
-    """Reads all matches of `plan` into one store a format below `plan.output`; returns when done or `stopped`.
+    """Reads all matches of `plan` into one store per format below `plan.output`; returns when done or `stopped`.
 
-    Beside the stores, rejected.jsonl says of each match that was not read why, and report.json counts everything.
+    Beside the stores, rejected.jsonl says why each match that was not read was rejected, and report.json counts
+    everything.
     """
     game = load_game(plan.game)
     if not isinstance(game, Replayed):
@@ -99,16 +99,16 @@ def import_replays(
 
 
 def _check_apart(plan: ImportPlan) -> None:
-    """Raises `InputError` if what is written would be read."""
+    """Raises `InputError` if the output would be among the inputs."""
     for path in plan.inputs:
         if plan.output.resolve().is_relative_to(path.resolve()):
             raise InputError(f"{plan.output} lies inside {path}, which is read; choose another folder for the episodes")
 
 
 def _read_as_before(plan: ImportPlan) -> None:
-    """Raises `InputError` if matches of the folder were read with other options: they would not be one kind.
+    """Raises `InputError` if the folder's matches were read with other options: the two would not mix.
 
-    With other filters, what the earlier ones left out is looked at again.
+    With other filters, what the earlier ones left out is considered again.
     """
     path = plan.output / READING
     now = {"options": {key: value for key, value in plan.options.items() if key not in _NO_KIND}}
@@ -139,14 +139,14 @@ def _named(options: Mapping[str, str]) -> str:
 
 
 def _forget_filtered(path: Path) -> None:
-    """Leaves in rejected.jsonl only what no filter will let through."""
+    """Drops from rejected.jsonl what only a filter rejected."""
     if path.exists():
         with path.open("rb") as file:
             write_file(path, b"".join(line for line in file if b'"reason": "filtered' not in line))
 
 
 def _forget_failed(path: Path) -> None:
-    """Leaves out matches that the reader of another version failed at: this one may not."""
+    """Drops matches that the reader of another version failed on: this one may read them."""
     if path.exists():
         failed, now = f'"reason": "{FAILED}"'.encode(), f'"version": "{version("sparring")}"'.encode()
         lines = path.read_bytes().splitlines(keepends=True)
@@ -184,7 +184,7 @@ class _Before:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """What a worker made of a chunk."""
+    """What a worker has read."""
 
     files: list[tuple[str, bytes, ShardSize]]
     """Format, content and size of each shard."""
@@ -242,7 +242,7 @@ def _chunks(
 
 
 class _Writer:
-    """Writes what workers have read: one store a format, and the rejected."""
+    """Writes what workers have read: one store per format, and the rejected."""
 
     def __init__(self, output: Path, report: ImportReport, open_stores: ExitStack) -> None:
         self._output = output
@@ -251,7 +251,7 @@ class _Writer:
         self._stores: dict[str, EpisodeStore] = {}
 
     def write(self, chunk: _Chunk) -> None:
-        """Writes one chunk: its files first, so that what is noted as done is done."""
+        """Writes one chunk: its files first, so that nothing is noted as done before it is."""
         for format, content, size in chunk.files:
             self._store(format, content).add(content, size)
             self._report.accepted += size.matches
@@ -297,22 +297,18 @@ def _pool(plan: ImportPlan, say: Callable[[str], None]) -> tuple[Executor, int]:
 
 
 def _about(arguments: tuple[Any, ...]) -> str:
-    """Which chunk a call of `_read` is about."""
+    """The chunk of a call of `_read`, for a message."""
     replays: Sequence[Replay] = arguments[1]
     return f"the {len(replays):,} battles from {replays[0].id} to {replays[-1].id}"
 
 
 def _submit(pool: Executor, plan: ImportPlan, chunk: Sequence[Replay]) -> "Future[_Chunk]":
-    """Has a chunk read. Ctrl-C is for this process alone, from the first moment of a worker that this starts."""
-    usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    with ctrl_c_held_back():  # it may start a process
         return pool.submit(_read, plan.game, chunk, plan.filters, dict(plan.options))
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
 
 
 class _Here(Executor):
-    """Does at once, in this process, what is submitted."""
+    """Runs what is submitted at once, in this process."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Calls `fn` now."""

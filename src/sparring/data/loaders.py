@@ -1,14 +1,12 @@
-"""Processes that load batches ahead, and hand them over in memory that both sides see.
+"""Processes that load batches ahead, and hand them over in shared memory.
 
 A loader is asked for batches by number and answers in order. An answer is a nameless file in memory, whose handle goes
-through the socket, and a line that says what lies where; the arrays themselves are never copied nor serialised.
+through the socket, and a line that says what lies where; the arrays themselves are neither copied nor serialised.
 """
 
 import json
-import math
 import mmap
 import os
-import signal
 import struct
 import traceback
 from collections import deque
@@ -20,23 +18,20 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any
 
-import numpy as np
-
 from sparring.core import Array, Episodes, GameSpec, InputError, RunError
-from sparring.core.interrupts import leave_signals_to_parent
+from sparring.core.interrupts import ctrl_c_held_back, leave_signals_to_parent
 from sparring.core.rows import nested
 from sparring.data.plan import Epoch, Plan
 from sparring.data.reading import Cuts, Pieces, StreamReader
-from sparring.rollout.slabs import nameless_file
+from sparring.rollout.slabs import aligned, arrays_in, nameless_file
 
-_ALIGN = 64
 _ASK = struct.Struct("<qq")
 """Epoch and number of the batch."""
 _DEAD = "a process that loads data has died"
 
 
 class Batches:
-    """Makes the batches of a plan in this process; those of an epoch must be asked for in order."""
+    """Makes the batches of a plan in this process; ask for those of an epoch in order."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -54,7 +49,7 @@ class Batches:
         return self._readers[stream].batch(which, **room)
 
     def read_ahead(self) -> bool:
-        """Reads one of the files that will be needed next; whether there was one to read."""
+        """Reads one of the files that will be needed next; returns whether there was one."""
         return any(reader.read_ahead() for reader in self._readers.values())
 
 
@@ -87,7 +82,7 @@ class Loaders:
         self._asked.append((loader, self._plan.catalogue.specs[self._epoch.streams[stream].spec]))
 
     def receive(self) -> Pieces:
-        """The batch that was asked for first of those not received yet."""
+        """The batch asked for first among those not received yet."""
         loader, spec = self._asked.popleft()
         line = loader.line
         try:
@@ -103,7 +98,7 @@ class Loaders:
             memory = mmap.mmap(handle, about["bytes"])
         finally:
             os.close(handle)
-        columns = _arrays(memory, {name: (shape, dtype) for name, shape, dtype in about["columns"]})
+        columns = arrays_in(memory, about["columns"])
         episodes = Episodes.from_columns(columns, spec=spec, players=tuple(about["players"]))
         return Pieces(episodes, Cuts.from_columns(nested(columns)["cuts"]))
 
@@ -128,18 +123,14 @@ def _start(plan: Plan, number: int) -> _Loader:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, plan), name=f"sparring loader {number}", daemon=True)
-    # Ctrl-C is for the parent alone, from the first moment of the process
-    usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    with ctrl_c_held_back():
         process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
     theirs.close()
     return _Loader(process, ours)
 
 
 def _serve(line: "Connection[bytes, bytes]", plan: Plan) -> None:
-    """What a loader does: answers what it is asked, and reads ahead while nobody asks, until the other side is gone."""
+    """A loader process: answers requests, and reads ahead while there are none, until the other side is gone."""
     leave_signals_to_parent()
     batches = Batches(plan)
     try:
@@ -177,26 +168,12 @@ class _SharedRoom:
 
     def __call__(self, like: Mapping[str, Array]) -> dict[str, Array]:
         self.columns = [(name, array.shape, array.dtype.str) for name, array in like.items()]
-        self.bytes = sum(_aligned(array.nbytes) for array in like.values())
+        self.bytes = sum(aligned(array.nbytes) for array in like.values())
         self.handle = nameless_file()
         os.ftruncate(self.handle, self.bytes)
         memory = mmap.mmap(self.handle, self.bytes)
-        return _arrays(memory, {name: (shape, dtype) for name, shape, dtype in self.columns})
+        return arrays_in(memory, self.columns)
 
     def close(self) -> None:
         if self.handle >= 0:
             os.close(self.handle)
-
-
-def _arrays(memory: mmap.mmap, columns: Mapping[str, tuple[Any, str]]) -> dict[str, Array]:
-    """Arrays laid end to end in `memory`."""
-    arrays: dict[str, Array] = {}
-    at = 0
-    for name, (shape, dtype) in columns.items():
-        arrays[name] = np.ndarray(tuple(shape), dtype, memory, at)
-        at += _aligned(math.prod(shape) * np.dtype(dtype).itemsize)
-    return arrays
-
-
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGN) * _ALIGN

@@ -1,9 +1,9 @@
 """Which episodes are in which batch: a function of the catalogue, the settings, the seed and the number of the epoch.
 
-An epoch shows every episode once, or every window of one. The files of a spec are put in random order; what is in them,
-laid end to end, is dealt to the ranks in equal parts, and a rank's part to a few streams. A stream is read in blocks:
+An epoch has every episode once, or every window of one. The files of a spec are put in random order; their contents,
+laid end to end, are dealt to the ranks in equal parts, and a rank's part to a few streams. A stream is read in blocks:
 some files whose episodes are shuffled together. A batch comes from one stream, and which stream is next is random
-too. So any batch can be made without those before it, by any process, and memory holds one block a stream.
+too. So any process can make any batch without those before it, and memory holds one block per stream.
 """
 
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import InputError
+from sparring.core import InputError, Rows
 from sparring.data.catalogue import Catalogue, Shard
 
 STREAMS = 4
-"""Streams a spec: as many processes can load its episodes."""
+"""Streams per spec: this many processes can load its episodes."""
 _SHARDS, _ITEMS, _BLOCK, _BATCHES = range(4)
 """What random numbers are drawn for."""
 
 
-@dataclass(frozen=True)
-class Items:
-    """What batches are made of, whole episodes or windows, of one shard."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Items(Rows):
+    """Whole episodes or windows of one shard, of which batches are made."""
 
     episode: NDArray[np.intp]
     """`intp[n]` the number of the episode in the file."""
@@ -34,10 +34,6 @@ class Items:
     """`int32[n]` its steps."""
     total: NDArray[np.int32]
     """`int32[n]` steps of the whole episode."""
-
-    def take(self, numbers: NDArray[np.intp]) -> "Items":
-        """Only the given ones, in that order."""
-        return Items(self.episode[numbers], self.start[numbers], self.length[numbers], self.total[numbers])
 
 
 def items_of(shard: Shard, length: int | None) -> Items:
@@ -54,7 +50,7 @@ def items_of(shard: Shard, length: int | None) -> Items:
 
 @dataclass(frozen=True)
 class Portion:
-    """Some items of a shard: those from `start` to `stop` in the shard's random order of the epoch."""
+    """Some items of a shard: those from `start` to `stop` in the epoch's random order of the shard."""
 
     shard: int
     start: int
@@ -91,14 +87,14 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that says what is loaded, for one rank."""
+    """Everything that determines what one rank loads."""
 
     catalogue: Catalogue
     batch_size: int
     length: int | None
     """Steps of a window; None for whole episodes."""
     buffer: int
-    """Steps that are shuffled together, in all blocks of this rank."""
+    """Steps that are shuffled together, over all streams of this rank."""
     seed: int
     rank: int
     world_size: int
@@ -115,7 +111,7 @@ class Plan:
             raise InputError(f"{sum(self._counts):,} episodes or windows are too few for {self.world_size} ranks")
 
     def rng(self, *key: int) -> np.random.Generator:
-        """Random numbers of their own for each `key`."""
+        """A random generator of its own for each `key`."""
         return np.random.default_rng([self.seed, *key])
 
     def shuffled(self, epoch: int, portion: Portion) -> Items:
@@ -152,7 +148,7 @@ class Plan:
         ]
 
     def _parts(self, epoch: int, spec: int) -> list[tuple[int, list[Portion], int]]:
-        """The streams of a spec: (spec, what is in it, batches). All but the last hold full batches only."""
+        """The streams of a spec: (spec, contents, batches). All but the last hold only full batches."""
         own = [number for number, shard in enumerate(self.catalogue.shards) if shard.spec == spec]
         order = self.rng(epoch, _SHARDS, spec).permutation(own).tolist()
         counts = [self._counts[shard] for shard in order]

@@ -13,12 +13,12 @@ from sparring.data.plan import Epoch, Items, Plan, Portion
 from sparring.rollout.store import read_shard, renumber
 
 Room = Callable[[Mapping[str, Array]], dict[str, Array]]
-"""Makes arrays of the same shapes and dtypes; what is in them does not matter."""
+"""Makes arrays of the same shapes and dtypes, with any contents."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cuts(Rows):
-    """One row an episode of a batch: which part of the whole episode it is."""
+    """One row per episode of a batch: which part of the whole episode it is."""
 
     start: NDArray[np.int32]
     """`int32[n]` the step of the whole episode that it begins with."""
@@ -28,7 +28,7 @@ class Cuts(Rows):
 
 @dataclass(frozen=True)
 class Pieces:
-    """A batch as it is loaded."""
+    """A loaded batch."""
 
     episodes: Episodes
     cuts: Cuts
@@ -40,7 +40,7 @@ def in_memory(like: Mapping[str, Array]) -> dict[str, Array]:
 
 
 class StreamReader:
-    """The batches of one stream of an epoch, in order from any of them on. Holds at most two blocks."""
+    """The batches of one stream of an epoch, in order, starting at any. Holds at most two blocks."""
 
     def __init__(self, plan: Plan, epoch: Epoch, *, number: int, stream: int, first: int) -> None:
         self._plan = plan
@@ -65,7 +65,7 @@ class StreamReader:
         return _assemble(chosen, catalogue.specs[self._stream.spec], catalogue.columns[self._stream.spec], room)
 
     def read_ahead(self) -> bool:
-        """Loads the block that is needed next, if it is not there; whether there was something to do."""
+        """Loads the next block that is needed, if it is missing; returns whether it was."""
         missing = [block for block in (self._at, self._at + 1) if block not in self._blocks]
         if not missing or missing[0] >= len(self._stream.blocks):
             return False
@@ -121,7 +121,7 @@ def _read(plan: Plan, portion: Portion) -> Episodes:
 
 
 def _assemble(chosen: Sequence[_Chosen], spec: GameSpec, columns: frozenset[str], room: Room) -> Pieces:
-    """One batch of all that was chosen: every row is copied once, from its file's arrays to where it belongs."""
+    """One batch of all `chosen`: every row is copied once, from its file's arrays to its place."""
     parts = [_part(one, columns) for one in chosen]
     count, rows = sum(len(cuts) for _, cuts, _ in parts), sum(len(at) for _, _, at in parts)
     steps = Steps.none(spec, **{name: name in columns for name in ("policy", "consistent", "filled")})

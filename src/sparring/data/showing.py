@@ -17,9 +17,9 @@ from sparring.rollout.store import read_shard, renumber, renumbering, shard_info
 
 _WIDTH = 100
 _LONG_NAME = 60
-"""Names of which one is longer have a line each."""
+"""If a name is longer than this, each gets a line of its own."""
 _NUMBERS = 12
-"""Numbers of an axis that are printed whole."""
+"""An axis of at most this many numbers is printed whole."""
 _RESULTS = {1: "won", 0: "drew", -1: "lost"}
 
 
@@ -28,7 +28,7 @@ def show_episode(
 ) -> Iterator[str]:
     """Episode `number` of the store at `path`, counted from 0 in the order of its files, as lines.
 
-    Only decision `step` if it is given; `arrays` adds the numbers, without which a game that has no words is not shown.
+    Only decision `step`, if it is given; `arrays` adds the numbers, which are always shown for a game without words.
     """
     if len(stores := find_stores([path])) > 1:
         names = ", ".join(store.name for store in stores)

@@ -1,4 +1,4 @@
-"""What is in episode stores, counted: sizes, results, ratings, dates, actions, and what the game has names for."""
+"""Counts of what is in episode stores: sizes, results, ratings, dates, actions, and what the game has names for."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -17,16 +17,16 @@ from sparring.data.catalogue import find_stores
 from sparring.rollout.store import read_episodes
 
 RATING_STEP = 100
-"""Points of rating a bar of the histogram."""
+"""Rating points per bar of the histogram."""
 END_OF_CALENDAR = 253_402_300_800
-"""The year 10,000 in seconds since 1970: what lies behind it is no date."""
+"""The year 10,000 in seconds since 1970: anything later is not a date."""
 _MOST_YEARS = 20
 _BARS = 20
 _TOP = 20
 
 
 def words_for(spec: GameSpec, say: Callable[[str], None]) -> Words | None:
-    """The game's words for episodes of `spec`; None if it has none, or is not set up, which `say` is told."""
+    """The game's words for episodes of `spec`; None if it has none, or is not set up, which `say` reports."""
     try:
         game = load_game(spec.game)
         return game.words(spec) if isinstance(game, Worded) else None
@@ -36,7 +36,7 @@ def words_for(spec: GameSpec, say: Callable[[str], None]) -> Words | None:
 
 
 def store_statistics(paths: Sequence[Path | str], *, say: Callable[[str], None] = print) -> dict[str, Any]:
-    """Counts of all episodes in the stores at `paths`, apart for each spec; JSON-ready.
+    """Counts of all episodes in the stores at `paths`, separately for each spec; JSON-ready.
 
     Files are read one after the other; a damaged one raises `InputError`.
     """
@@ -71,9 +71,9 @@ class _Counts:
     players: set[str] = field(default_factory=set)
     actions: Counter[str] = field(default_factory=Counter)
     unknown: int = 0
-    """Rows whose action is one of several."""
+    """Rows whose action is not known, only a set of candidates."""
     candidates: int = 0
-    """Actions that those may have been, in all."""
+    """The total size of those sets."""
     named: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, part: Episodes) -> None:
@@ -133,7 +133,7 @@ def _most(counts: Counter[str], most: int | None = None) -> dict[str, int]:
 
 
 def _summary(counts: Counter[int]) -> dict[str, Any]:
-    """Of how many, the least, the median, the mean and the most; the last four None if there are none."""
+    """The number of values, and their minimum, median, mean and maximum, which are None if there are none."""
     known = counts.total()
     if not known:
         return {"known": 0, "min": None, "median": None, "mean": None, "max": None}
@@ -149,14 +149,14 @@ def _summary(counts: Counter[int]) -> dict[str, Any]:
 
 
 def _step(counts: Counter[int]) -> int:
-    """A round width at which the values make at most `_BARS` bars."""
+    """A round bar width with which the values make at most `_BARS` bars."""
     span = max(counts) - min(counts) + 1
     widths = (first * int(10**power) for power in range(12) for first in (1, 2, 5))
     return next(width for width in widths if span <= _BARS * width)
 
 
 def _histogram(counts: Counter[int], step: int) -> list[dict[str, int]]:
-    """Bars of width `step` from the least to the most, those without anything too."""
+    """Bars of width `step` from the smallest to the largest value, empty ones included."""
     bars = Counter[int]()
     for value, count in counts.items():
         bars[value // step] += count
@@ -165,7 +165,7 @@ def _histogram(counts: Counter[int], step: int) -> list[dict[str, int]]:
 
 
 def _dates(days: Counter[int]) -> dict[str, Any]:
-    """Episodes whose date is known, first and last day, and how many a month."""
+    """How many episodes have a known date, the first and last day, and the number per month."""
     if not days:
         return {"known": 0, "first": None, "last": None, "months": {}}
     first, last = _date(min(days)), _date(max(days))

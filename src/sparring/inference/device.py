@@ -3,8 +3,6 @@
 Everything else asks a `Device` to bring arrays over, to open the right autocast, and to bring answers back.
 """
 
-import ctypes
-import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ import torch
 from torch import Tensor
 
 from sparring.core import Array, InputError
-from sparring.core.machine import free_memory
+from sparring.core.machine import free_memory, trim_memory
 from sparring.inference.amx import avoid_broken_amx
 
 avoid_broken_amx()
@@ -108,10 +106,8 @@ class Device:
         """Returns freed memory to the system, so that fragmentation does not add up."""
         if self.kind == "cuda":
             torch.cuda.empty_cache()
-        elif sys.platform == "linux":
-            trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not in every C library
-            if trim is not None:
-                trim(0)
+        else:
+            trim_memory()
 
     def free_memory(self) -> int | None:
         """Bytes that can still be allocated; None if unknown."""

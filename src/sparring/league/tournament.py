@@ -20,7 +20,7 @@ from sparring.league.crews import Crew, Processes
 from sparring.league.entrants import Style
 from sparring.league.keeping import Keeper, holding
 from sparring.league.ledger import Identity, Ledger, json_text
-from sparring.league.ratings import find_player
+from sparring.league.ratings import Z, find_player, labels, matches_of
 from sparring.league.schedules import Pair, Schedule, ScoreSheet, active, gauntlet, round_robin, swiss
 from sparring.league.seating import Seating
 from sparring.league.sprt import Sprt
@@ -63,6 +63,19 @@ class Progress:
     total: int
     detail: str
     sheet: ScoreSheet = field(repr=False)
+
+    def rows(self) -> list[tuple[str, float, float, int]] | None:
+        """(player, rating, half of its interval, matches), the strongest first; None in the middle of a bout."""
+        if self.sheet.matches() != self.matches:
+            return None
+        if not self.sheet.results.any():
+            return []
+        ratings, names = self.sheet.ratings(), labels(self.sheet.players)
+        played = matches_of(self.sheet.counts())
+        return [
+            (names[at], float(ratings.rating[at]), Z * ratings.error(at, ratings.anchor), int(played[at]))
+            for at in sorted(range(len(names)), key=lambda at: -ratings.rating[at])
+        ]
 
 
 class Stopped(Exception):

@@ -1,1 +1,1 @@
-"""What a user sees of the work: stage times, metrics, progress and tables."""
+"""What a user sees: metrics, progress, tables and pages."""

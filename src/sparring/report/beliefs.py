@@ -10,7 +10,7 @@ _MOST_MOVES = 7
 
 
 def belief_tables(believed: Mapping[str, Any]) -> list[Table]:
-    """A table a team; `believed` is what `believed_teams` returns."""
+    """One table per team; `believed` is what `believed_teams` returns."""
     return [
         _team_table(team, f"{team['player']}  {believed['format']}, turn {believed['turn']}")
         for team in believed["teams"]
@@ -31,7 +31,7 @@ def _team_table(team: Mapping[str, Any], title: str) -> Table:
 
 
 def _lines(shares: Mapping[str, float], most: int) -> str:
-    """The likeliest, with what is not certain in percent; certain ones bare."""
+    """The likeliest, each with its probability unless it is certain."""
     return "\n".join(
         (name or "none") + ("" if share >= 1 else f" {min(share, 0.99):.0%}")
         for name, share in list(shares.items())[:most]

@@ -9,10 +9,10 @@ from torch.utils.tensorboard.summary import hparams
 
 
 class Board:
-    """Writes an event file into `folder`; what earlier ones say of the decisions from the `last` line's on is purged.
+    """Writes an event file into `folder`, and purges what earlier ones have from the decisions of the `last` line on.
 
-    It leaves out the description of the experiment that `add_hparams` writes: of all runs in a folder TensorBoard
-    would take the first one's, and hide settings and metrics that only others have.
+    It leaves out the description of the experiment that `add_hparams` writes: TensorBoard would use the first run's for
+    all runs in a folder, and hide settings and metrics that only others have.
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, Any], *, last: Mapping[str, Any]) -> None:
@@ -28,7 +28,7 @@ class Board:
                 self._writer.add_scalar(name, value, line["decisions"], line["time"])
 
     def close(self, *, failed: bool) -> None:
-        """Says if the run went well, and flushes the file."""
+        """Marks the run as successful unless it `failed`, and flushes the file."""
         if not failed:
             self._writer.file_writer.add_summary(self._end)  # type: ignore[attr-defined]
         self._writer.close()

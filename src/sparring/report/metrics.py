@@ -1,4 +1,4 @@
-"""Metrics of a run: one JSON object a line in metrics.jsonl, and the same numbers where else the user wants them.
+"""Metrics of a run: one JSON object per line in metrics.jsonl, and the same numbers wherever else the user wants them.
 
 Names are grouped: `play/`, `loss/`, `rating/`, `time/`, `gpu/`. Each line also has the `update`, the `decisions` so far
 and the `time` in Unix seconds.
@@ -27,22 +27,22 @@ def check_report(report: Sequence[ReportName]) -> None:
 
 
 class Sink(Protocol):
-    """A place that metrics go to."""
+    """Where metrics go."""
 
     def show(self, line: Mapping[str, Any]) -> None:
         """Takes a line of metrics.jsonl."""
         ...
 
     def close(self, *, failed: bool) -> None:
-        """Takes leave; `failed` if the run ended by an error."""
+        """Ends; `failed` if the run ended with an error."""
         ...
 
 
 class Metrics:
-    """Appends the metrics of updates, one line each, and of the final ratings, lines with the last update's number.
+    """Appends one line of metrics per update, and lines with the last update's number for the final ratings.
 
-    A resumed run drops what it will measure again: lines of updates after `resumed_at`, and final ratings. `settings`,
-    those of the run, are for whatever of `report` shows them beside the metrics.
+    A resumed run drops what it will measure again: lines of updates after `resumed_at`, and final ratings. `settings`
+    are the run's, for sinks that show them beside the metrics.
     """
 
     def __init__(

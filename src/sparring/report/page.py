@@ -1,4 +1,4 @@
-"""HTML pages that need no network: one head and one look for all, and each page's own rules of style."""
+"""HTML pages that need no network: a common frame and look, and each page's own style."""
 
 import html
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from string import Template
 
 
 def page(title: str, about: str, body: str, *, style: str) -> str:
-    """A page called `title`, with a line `about` it under the heading; `pages/STYLE.css` adds to the look of all.
+    """A page called `title`, with a line `about` it under the heading; `pages/STYLE.css` adds to the common look.
 
     Title and line are text and are escaped here; `body` is HTML.
     """

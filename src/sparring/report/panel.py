@@ -1,14 +1,14 @@
-"""What a person sees while an agent trains: how far it is, how fast, what it takes, what it learns, how well it plays.
+"""What a person sees while an agent trains: progress, speed, use of the machine, losses, and how well it plays.
 
-On a terminal this is a panel of a few rows, redrawn in place. Elsewhere it is a table that grows by a line whenever an
-evaluation came in, and every half minute in between.
+On a terminal this is a panel of a few rows, redrawn in place. Elsewhere it is a table that grows by a line with every
+evaluation, and every half minute in between.
 """
 
 import sys
 from collections.abc import Mapping
 from time import monotonic
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,19 +16,19 @@ from sparring.core.machine import cores
 from sparring.core.rows import nested
 from sparring.core.score import Score
 from sparring.core.text import printable_lines
-from sparring.report.progress import PLAIN_SECONDS, Pace, bar, duration, live_display
+from sparring.report.progress import PLAIN_SECONDS, Display, Pace, bar, duration
 from sparring.report.usage import ProcessTree, Usage
 
 _LINE_SECONDS = 30.0
 _LINES_A_HEADING = 20
 _SAMPLE_SECONDS = 2.0
-"""CPU and memory are looked up no more often."""
+"""CPU and memory are sampled no more often than this."""
 _SHADES = "█▓▒░"
 _COLOURS = ("cyan", "green", "yellow", "magenta")
-"""Of the stages in the bar of a run's time, in the order of their names above it."""
+"""Of the stages in the time bar, in the order of their names above it."""
 _WIDEST_BAR = 90
 _LEARNING = {"policy_loss": "policy loss", "value_loss": "value loss", "entropy": "entropy", "approx_kl": "KL"}
-"""Metrics of `loss/` that the panel shows, and what it calls them."""
+"""Metrics of `loss/` that the panel shows, with their labels."""
 _TITLE = len("training")
 _CELLS = (19, 18, 14, 11)
 """Widths of the panel's columns of figures: with the titles of its rows they fit 80 columns."""
@@ -39,11 +39,10 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-class TrainingPanel:
-    """Shows a run that trains on `total` decisions, `done` of them and `update` updates behind it."""
+class TrainingPanel(Display):
+    """Shows a run of `total` decisions, of which `done` decisions and `update` updates are done."""
 
     def __init__(self, *, total: int, done: int = 0, update: int = 0) -> None:
-        self._console = Console(stderr=True)
         self._pace = Pace(total, done)
         self._update = update
         self._figures: Mapping[str, float] = {}
@@ -54,17 +53,11 @@ class TrainingPanel:
         self._tree = ProcessTree()
         self._usage = Usage(0.0, 0)
         self._sampled = monotonic()
-        self._live = live_display(self._console, self._render)
-
-    def __enter__(self) -> "TrainingPanel":
-        if self._live is not None:
-            self._live.start(refresh=True)
-        return self
+        super().__init__()
 
     def __exit__(self, *failure: object) -> None:
         self._doing = ""
-        if self._live is not None:
-            self._live.stop()
+        super().__exit__(*failure)
 
     def update(self, update: int, decisions: int, figures: Mapping[str, float]) -> None:
         """Shows update number `update`, with its metrics, after `decisions` in all."""
@@ -103,7 +96,7 @@ class TrainingPanel:
         return Group(*parts)
 
     def _sample(self) -> Usage:
-        """CPU and memory of the run and of all its processes, in the last seconds."""
+        """CPU and memory of the run and of all its processes over the last seconds."""
         if not self._usage.memory or monotonic() - self._sampled >= _SAMPLE_SECONDS:
             self._usage, self._sampled = self._tree.sample(), monotonic()
         return self._usage
@@ -133,7 +126,7 @@ class TrainingPanel:
 
 
 def _figures(figures: Mapping[str, float], usage: Usage, columns: int) -> list[RenderableType]:
-    """An update's metrics and what it takes of the machine, for a terminal of so many columns."""
+    """An update's metrics and its use of the machine, for a terminal of this many columns."""
     groups = nested(figures)
     play, loss, stages, gpu = (groups.get(group, {}) for group in ("play", "loss", "time", "gpu"))
     longest = sorted(stages, key=lambda stage: -stages[stage])[: len(_CELLS)]
@@ -189,7 +182,7 @@ def _megabytes(memory: int) -> str:
 
 
 def _rating_grid(update: int, scores: Mapping[str, Score], nash_conv: float | None) -> Table:
-    """A line an opponent: the win rate and its 95% interval."""
+    """One line per opponent: the win rate and its 95% interval."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", width=_TITLE)
     grid.add_column(min_width=_NAME, max_width=40, overflow="fold")
@@ -207,7 +200,7 @@ def _rating_grid(update: int, scores: Mapping[str, Score], nash_conv: float | No
 
 
 def _figure(value: float) -> str:
-    """Four decimals, or an exponent where those would say nothing."""
+    """Four decimals, or an exponent where those would be too few or too many."""
     return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1000 else f"{value:.1e}"
 
 

@@ -16,7 +16,7 @@ _DOTS = 40
 
 
 def columns(bars: Sequence[tuple[str, int]], *, edges: bool = False) -> str:
-    """Upright bars, one a (label, count); some of the labels are written, at the middle or the left edge of a bar."""
+    """Vertical bars, one per (label, count); some labels are written, at the middle or the left edge of a bar."""
     most = max((count for _, count in bars), default=0) or 1
     width = min(_WIDEST, (_WIDTH - _LEFT) / max(1, len(bars)))
     floor = _HEIGHT - _BOTTOM
@@ -40,18 +40,26 @@ def columns(bars: Sequence[tuple[str, int]], *, edges: bool = False) -> str:
 
 
 def rows(bars: Mapping[str, int], *, of: int) -> str:
-    """Lying bars, one a name, with its count and its share of `of`."""
+    """Horizontal bars, one per name, with its count and its share of `of`."""
     most = max(bars.values(), default=0) or 1
-    room = _WIDTH - _NAME - 110
+    about = {name: f"{count:,} ({count / of:.1%})" if of else f"{count:,}" for name, count in bars.items()}
+    return _rows([(name, count / most, about[name]) for name, count in bars.items()])
+
+
+def shares(bars: Sequence[tuple[str, float]]) -> str:
+    """Horizontal bars of shares from 0 to 1, one per name."""
+    return _rows([(name, share, f"{share:.1%}") for name, share in bars])
+
+
+def _rows(bars: Sequence[tuple[str, float, str]]) -> str:
+    """Horizontal bars, one per (name, length from 0 to 1, text behind it)."""
     parts = []
-    for number, (name, count) in enumerate(bars.items()):
-        y = number * _ROW
+    for number, (name, length, about) in enumerate(bars):
+        y, width = number * _ROW, length * (_WIDTH - _NAME - 110)
         shown = name if len(name) <= 24 else f"{name[:23]}…"
-        length = count / most * room
         parts.append(f'<text x="{_NAME - 6}" y="{y + 13}" text-anchor="end">{html.escape(shown)}</text>')
-        parts.append(f'<rect x="{_NAME}" y="{y + 3}" width="{max(1.0, length):.1f}" height="{_ROW - 6}"/>')
-        about = f"{count:,} ({count / of:.1%})" if of else f"{count:,}"
-        parts.append(f'<text class="soft" x="{_NAME + length + 6:.1f}" y="{y + 13}">{about}</text>')
+        parts.append(f'<rect x="{_NAME}" y="{y + 3}" width="{max(1.0, width):.1f}" height="{_ROW - 6}"/>')
+        parts.append(f'<text class="soft" x="{_NAME + width + 6:.1f}" y="{y + 13}">{about}</text>')
     return _svg(len(bars) * _ROW + 4, parts)
 
 
@@ -67,7 +75,7 @@ def _short(number: float) -> str:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line through points, with an interval around each if they are known."""
+    """A line through points, with an interval around each if known."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -77,7 +85,7 @@ class Curve:
 def curves(
     drawn: Sequence[Curve], *, low: float | None = None, high: float | None = None, across: str = "decisions"
 ) -> str:
-    """Lines over one axis, each with its name and last value below; the upright axis reaches from `low` to `high`."""
+    """Lines over one axis, each with its name and last value below; the vertical axis covers `low` to `high`."""
     drawn = [one for one in drawn if one.points]
     xs = [x for one in drawn for x, _ in one.points]
     ys = [y for one in drawn for _, y in one.points] + [end for one in drawn for pair in one.intervals for end in pair]
@@ -117,18 +125,6 @@ def curves(
         name = html.escape(f"{one.name[:60]}: {_signed(one.points[-1][1])}")
         parts.append(f'<text x="{_LEFT + 16}" y="{below + 9}">{name}</text>')
     return _svg(_HEIGHT + len(drawn) * _ROW, parts)
-
-
-def shares(bars: Sequence[tuple[str, float]]) -> str:
-    """Lying bars of shares from 0 to 1, one a name."""
-    room = _WIDTH - _NAME - 110
-    parts = []
-    for number, (name, share) in enumerate(bars):
-        y = number * _ROW
-        parts.append(f'<text x="{_NAME - 6}" y="{y + 13}" text-anchor="end">{html.escape(name[:24])}</text>')
-        parts.append(f'<rect x="{_NAME}" y="{y + 3}" width="{max(1.0, share * room):.1f}" height="{_ROW - 6}"/>')
-        parts.append(f'<text class="soft" x="{_NAME + share * room + 6:.1f}" y="{y + 13}">{share:.1%}</text>')
-    return _svg(len(bars) * _ROW + 4, parts)
 
 
 def _signed(number: float) -> str:

@@ -1,10 +1,12 @@
-"""The progress of long work: how far, how fast, how long still; and a word when something keeps people waiting."""
+"""The progress of long work: how far, how fast, how much longer; and a message when something keeps people waiting."""
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 from time import monotonic
+from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.constrain import Constrain
@@ -16,15 +18,15 @@ from rich.text import Text
 from sparring.core.text import printable_lines
 
 PLAIN_SECONDS = 10.0
-"""Where nothing can be redrawn: at least so long between two lines."""
+"""Where nothing can be redrawn: the least time between two lines."""
 PATIENCE = 2.0
-"""Seconds after which people wonder whether anything happens."""
+"""Seconds after which people wonder whether anything is happening."""
 _WIDTH = 100
-"""The most columns that a bar takes with what stands beside it."""
+"""The most columns of a bar together with what is beside it."""
 
 
 class Pace:
-    """How fast work goes that has `done` of `total` behind it."""
+    """How fast work goes of which `done` of `total` is done."""
 
     def __init__(self, total: float, done: float = 0.0) -> None:
         self.total = total
@@ -39,8 +41,13 @@ class Pace:
 
     @property
     def per_second(self) -> float:
-        """What has been done a second since the start."""
-        return (self.done - self._done_at_start) / max(monotonic() - self.started, 1e-9)
+        """What has been done per second since the start."""
+        return (self.done - self._done_at_start) / self.seconds
+
+    @property
+    def seconds(self) -> float:
+        """Since the start; above 0."""
+        return max(monotonic() - self.started, 1e-9)
 
     @property
     def left(self) -> str:
@@ -50,18 +57,25 @@ class Pace:
         return duration((self.total - self.done) / self.per_second) if self.per_second > 0 else "?"
 
 
-class ProgressLine:
-    """A live bar with a line of details below it, gone in the end; elsewhere a plain line every ten seconds."""
+class Display(ABC):
+    """Something on the terminal's standard error, redrawn in place a few times a second inside a `with` block.
 
-    def __init__(self, title: str, *, total: float, done: float = 0.0) -> None:
+    Where nothing can be redrawn, `_live` is None. What is `transient` is wiped in the end.
+    """
+
+    def __init__(self, *, transient: bool = False) -> None:
         self._console = Console(stderr=True)
-        self._title = title
-        self._pace = Pace(total, done)
-        self._detail = ""
-        self._last_plain = self._pace.started
-        self._live = live_display(self._console, self._render, transient=True)
+        self._live: Live | None = None
+        if self._console.is_terminal and not self._console.is_dumb_terminal:
+            self._live = Live(
+                get_renderable=self._render,
+                console=self._console,
+                refresh_per_second=4,
+                transient=transient,
+                redirect_stdout=sys.stdout.isatty(),  # what goes into a file or a pipe stays there
+            )
 
-    def __enter__(self) -> "ProgressLine":
+    def __enter__(self) -> Self:
         if self._live is not None:
             self._live.start(refresh=True)
         return self
@@ -69,6 +83,24 @@ class ProgressLine:
     def __exit__(self, *failure: object) -> None:
         if self._live is not None:
             self._live.stop()
+
+    def say(self, text: str) -> None:
+        """A line of its own, above the display."""
+        self._console.print(printable_lines(text), highlight=False, markup=False, soft_wrap=True)
+
+    @abstractmethod
+    def _render(self) -> RenderableType: ...
+
+
+class ProgressLine(Display):
+    """A live bar with a line of details below it, gone in the end; elsewhere a plain line every ten seconds."""
+
+    def __init__(self, title: str, *, total: float, done: float = 0.0) -> None:
+        self._title = title
+        self._pace = Pace(total, done)
+        self._detail = ""
+        self._last_plain = self._pace.started
+        super().__init__(transient=True)
 
     def update(self, done: float, detail: str) -> None:
         """Shows that `done` of the total is finished."""
@@ -81,19 +113,20 @@ class ProgressLine:
 
     @property
     def per_second(self) -> float:
-        """What has been done a second since the line began."""
+        """What has been done per second since the line began."""
         return self._pace.per_second
 
-    def say(self, text: str) -> None:
-        """A line of its own, above the bar."""
-        self._console.print(printable_lines(text), highlight=False, markup=False, soft_wrap=True)
+    @property
+    def seconds(self) -> float:
+        """Since the line began."""
+        return self._pace.seconds
 
     def _render(self) -> RenderableType:
         return Group(bar(self._title, self._pace), Text(printable_lines(self._detail), style="dim"))
 
 
 def bar(title: str, pace: Pace, note: str = "") -> Constrain:
-    """A row that fits any width: what is done, how far it is, how long it still takes, and a `note`."""
+    """A row that fits any width: the title, a bar, the share done, the time left, and a `note`."""
     row = Table.grid(padding=(0, 2, 0, 0), expand=True)
     row.add_column(no_wrap=True)
     row.add_column(ratio=1)
@@ -102,22 +135,6 @@ def bar(title: str, pace: Pace, note: str = "") -> Constrain:
     drawn = ProgressBar(total=1.0, completed=pace.share, complete_style="green", finished_style="green")
     row.add_row(title, drawn, f"{pace.share:4.0%}", f"{pace.left:>5} left", note)
     return Constrain(row, _WIDTH)
-
-
-def live_display(console: Console, render: Callable[[], RenderableType], *, transient: bool = False) -> Live | None:
-    """What `render` returns, redrawn in place a few times a second; None where nothing can be redrawn.
-
-    What is `transient` is wiped out in the end.
-    """
-    if not console.is_terminal or console.is_dumb_terminal:
-        return None
-    return Live(
-        get_renderable=render,
-        console=console,
-        refresh_per_second=4,
-        transient=transient,
-        redirect_stdout=sys.stdout.isatty(),  # what goes into a file or a pipe stays there
-    )
 
 
 def duration(seconds: float) -> str:
@@ -141,7 +158,7 @@ def announced(text: str, say: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def compiling_announced(say: Callable[[str], None]) -> Iterator[None]:
-    """Says once if numba compiles a kernel inside the block: the first time after an installation that takes long."""
+    """Says so once if numba compiles a kernel inside the block, which takes long the first time."""
     from numba.core import event
 
     class Announce(event.Listener):

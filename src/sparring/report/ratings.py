@@ -12,7 +12,7 @@ from sparring.report.tables import plain_table
 
 
 def standings_table(summary: Mapping[str, Any]) -> Group:
-    """Players by strength, then ratings by what was asked for, mixed teams and warnings; see `league.standings`."""
+    """Players by strength, ratings by the axis asked for, mixed teams and warnings; see `league.standings`."""
     parts: list[RenderableType] = []
     if "players" in summary:
         title = f"{summary['game']}: {summary['matches']:,} matches, ratings in Elo points, {summary['anchor']} = 0"
@@ -87,7 +87,7 @@ def _interval(one: Mapping[str, Any]) -> str:
 
 
 def _unbroken(table: Table, words: int = 1) -> Table:
-    """`table`, in which only the first `words` columns may take several lines."""
+    """`table`, with only the first `words` columns allowed to wrap."""
     for column in table.columns[words:]:
         column.no_wrap = True
     return table

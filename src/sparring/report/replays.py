@@ -1,6 +1,4 @@
-"""What reading and downloading replays look like while they go on, and what came of them."""
-
-from time import monotonic
+"""The progress of reading and downloading replays, and the results."""
 
 from rich.table import Table
 from rich.text import Text
@@ -14,31 +12,21 @@ _NOT_YET = 0.999
 """The input may have been read to its end, but the work is not done."""
 
 
-class ImportLine:
+class ImportLine(ProgressLine):
     """The progress of reading replays."""
 
     def __init__(self) -> None:
-        self._line = ProgressLine("reading", total=1.0)
-        self._started = monotonic()
-
-    def __enter__(self) -> "ImportLine":
-        self._line.__enter__()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._line.__exit__(*failure)
+        super().__init__("reading", total=1.0)
 
     def show(self, report: ImportReport) -> None:
-        """How far it is."""
+        """Shows how far it is."""
         rejected = sum(report.rejected.values())
-        rate = report.accepted / max(monotonic() - self._started, 1e-9)
-        self._line.update(
-            min(report.share, _NOT_YET), f"{report.accepted:,} read, {rejected:,} not  {rate:,.0f} a second"
-        )
+        rate = report.accepted / self.seconds
+        self.update(min(report.share, _NOT_YET), f"{report.accepted:,} read, {rejected:,} not  {rate:,.0f} a second")
 
 
 def import_table(report: ImportReport) -> Table:
-    """One line a thing that became of battles."""
+    """What became of the battles, one line per kind."""
     table = plain_table("battles", "which", "number", right=["number"])
     for format, count in sorted(report.by_format.items()):
         table.add_row("read", Text(format), f"{count:,}")
@@ -54,30 +42,21 @@ def import_table(report: ImportReport) -> Table:
     return table
 
 
-class DownloadLine:
+class DownloadLine(ProgressLine):
     """The progress of downloading replays."""
 
     def __init__(self) -> None:
-        self._line = ProgressLine("downloading", total=1.0)
-        self._started = monotonic()
-
-    def __enter__(self) -> "DownloadLine":
-        self._line.__enter__()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._line.__exit__(*failure)
+        super().__init__("downloading", total=1.0)
 
     def show(self, report: DownloadReport) -> None:
-        """How far it is."""
-        rate = report.new / max(monotonic() - self._started, 1e-9)
-        left_out = sum(report.rejected.values())
+        """Shows how far it is."""
+        rate, left_out = report.new / self.seconds, sum(report.rejected.values())
         detail = f"{report.new:,} new, {report.already:,} there already, {left_out:,} left out  {rate:,.1f} a second"
-        self._line.update(min(report.share, _NOT_YET), detail)
+        self.update(min(report.share, _NOT_YET), detail)
 
 
 def download_table(report: DownloadReport) -> Table:
-    """One line a thing that became of battles."""
+    """What became of the battles, one line per kind."""
     table = plain_table("battles", "which", "number", right=["number"])
     for format, count in sorted(report.by_format.items()):
         table.add_row("new", Text(format), f"{count:,}")

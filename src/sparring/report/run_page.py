@@ -1,7 +1,7 @@
 """A training run as one page: curves of its metrics, win rates with intervals, calibration, accuracy by turn.
 
-It is made of what lies in the run's folder, metrics.jsonl and config.yaml, and needs no network. Any run will do, also
-one that is under way or was cut short.
+It is made from the run's metrics.jsonl and config.yaml and needs no network. Any run will do, even one that is still
+training or was cut short.
 """
 
 import html
@@ -50,7 +50,7 @@ def run_page(run: Path) -> str:
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:
-    """The lines of a run's metrics.jsonl that hold numbers; what a crash cut short is left out."""
+    """The lines of a run's metrics.jsonl that hold numbers, without one that a crash cut short."""
     path = run / "metrics.jsonl"
     if not path.is_file():
         raise InputError(f"{run}: no metrics.jsonl here; a run folder has one after its first update")

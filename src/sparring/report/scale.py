@@ -25,7 +25,7 @@ _LEGEND = (
 
 
 def scale_table(result: Mapping[str, Any]) -> Group:
-    """One line a cell, the fastest first, at most 80 columns wide; below it what is recommended."""
+    """One line per cell, the fastest first, at most 80 columns wide, with the recommendation below."""
     first, rows = _rows(result)
     table = plain_table(*first, *_COLUMNS, right=_COLUMNS)
     best = result["recommended"]
@@ -47,7 +47,7 @@ def _title(result: Mapping[str, Any]) -> str:
 
 
 def _rows(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns that not every game has, and the cells of all columns."""
+    """The names of columns that not every game has, and the rows of all columns."""
     engines = [_engines(result, one["cell"]) for one in result["cells"]]
     rows = []
     for one, name in zip(result["cells"], engines, strict=True):
@@ -69,14 +69,14 @@ def _rows(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def _engines(result: Mapping[str, Any], cell: Mapping[str, Any]) -> str:
-    """What steps the cell's matches: `simulators 2` or `servers 1`; empty where the game has nothing of the kind."""
+    """What steps the cell's matches: `simulators 2` or `servers 1`; empty if the game has neither."""
     if cell["servers"]:
         return f"servers {cell['servers']}"
     return f"{result['spread']} {cell['simulators']}" if result["spread"] else ""
 
 
 def scale_plot(result: Mapping[str, Any], *, kind: str) -> bytes:
-    """Matches an hour over matches in play, a line for each way to spread them; as `png` or `svg`."""
+    """Matches per hour over matches in play, one line per way to spread them; as `png` or `svg`."""
     with optional("the plot", extra="bench"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -138,7 +138,7 @@ def scale_page(result: Mapping[str, Any]) -> str:
 
 
 def save_plots(folder: Path, result: Mapping[str, Any], say: Callable[[str], None]) -> None:
-    """Writes scale.png and scale.html; without matplotlib, `say` hears how to install it."""
+    """Writes scale.png and scale.html; without matplotlib, `say` tells how to install it."""
     if not result["cells"]:
         return
     try:

@@ -1,6 +1,6 @@
 """Settings for people to read: each key with its value, what is allowed and what it means.
 
-Meanings are the docstrings below the fields of the settings' structs, read from their sources.
+The meanings are the docstrings below the fields of the settings' structs, read from their source code.
 """
 
 import ast
@@ -28,9 +28,9 @@ class Setting:
     key: str
     """With the keys above it: `learner.learning_rate`."""
     value: str
-    """As YAML, a line an entry of a mapping; empty where it must be given."""
+    """As YAML, one line per entry of a mapping; empty if it must be given."""
     default: str | None
-    """None where there is none."""
+    """None if there is none."""
     allowed: str
     meaning: str
 
@@ -43,7 +43,7 @@ class Setting:
 def settings_of(
     kind: type[Struct], values: Struct | None = None, *, prefix: str = "", parts: Mapping[str, Struct] | None = None
 ) -> Iterator[Setting]:
-    """Every setting of a struct, those of structs inside it included: as in `values`, or else the defaults.
+    """Every setting of a struct and of structs inside it, with its value in `values` or else its default.
 
     `parts` are structs for fields that hold plain data, such as a preset's `settings`.
     """
@@ -83,7 +83,7 @@ def meanings(kind: type) -> Mapping[str, str]:
 
 
 def settings_list(settings: Iterable[Setting]) -> Group:
-    """Each setting with its value, its meaning below it; a gap between groups; what was chosen stands out."""
+    """Each setting with its value and its meaning below; gaps between groups; values other than the default in bold."""
     settings = list(settings)
     width = max(len(setting.key) for setting in settings)
     parts: list[RenderableType] = []
@@ -119,7 +119,7 @@ def in_a_line(values: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """As YAML, a line an entry of a mapping."""
+    """As YAML, one line per entry of a mapping."""
     plain = msgspec.to_builtins(value)
     if isinstance(plain, dict) and plain:
         return "\n".join(f"{key}: {_flow(part)}" for key, part in plain.items())

@@ -23,7 +23,7 @@ _MOST_NOTES = 20
 
 
 def plain_table(*names: str, right: Collection[str] = ()) -> Table:
-    """A table without a frame, a rule below its headings; the columns named in `right` hold numbers."""
+    """A table without a frame, with a rule below its headings; the columns in `right` hold numbers."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for name in names:
         table.add_column(name, justify="right" if name in right else "left")
@@ -31,7 +31,7 @@ def plain_table(*names: str, right: Collection[str] = ()) -> Table:
 
 
 def score_table(title: str, scores: Mapping[str, Score]) -> Group:
-    """One line an opponent."""
+    """One line per opponent."""
     names = ["opponent", "win rate", "95% interval", "wins", "draws", "losses"]
     if any(score.points_per_minute is not None for score in scores.values()):
         names.append("for : against / min")
@@ -54,7 +54,7 @@ def forfeits_text(forfeits: Mapping[str, Any]) -> list[Text]:
 
 
 def forfeits_json(notes: Sequence[str]) -> dict[str, Any]:
-    """The same as plain data: how many matches were forfeited, and the reasons, each once."""
+    """How many matches were forfeited, and the reasons, each once, as plain data."""
     return {"matches": len(notes), "notes": sorted(set(notes))[:_MOST_NOTES]}
 
 
@@ -94,7 +94,7 @@ def score_json(score: Score) -> dict[str, Any]:
 
 
 def games_table(games: Sequence[Game]) -> Table:
-    """What is installed: a paragraph a game."""
+    """The installed games, one paragraph each."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     for game in games:
@@ -113,7 +113,7 @@ def games_table(games: Sequence[Game]) -> Table:
 
 
 def presets_table(presets: Mapping[str, Path]) -> Table:
-    """One row a preset, with what the comment at its top says."""
+    """One row per preset, with the comment at its top."""
     table = plain_table("preset", "what it trains")
     table.columns[0].no_wrap = True
     for name, path in presets.items():
@@ -123,7 +123,7 @@ def presets_table(presets: Mapping[str, Path]) -> Table:
 
 
 def bench_table(ways: Mapping[str, Mapping[str, Any]]) -> Table:
-    """The self-play benchmark: one line a way."""
+    """The self-play benchmark: one line per way of playing."""
     names = ("way", "matches/hour", "speed-up", "decisions/s", "mean batch", "win rate", "95% interval")
     table = plain_table(*names, right=names[1:])
     for way, values in ways.items():
@@ -141,7 +141,7 @@ def bench_table(ways: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def checks_table(checks: Sequence[Check]) -> Group:
-    """What `sparring doctor` found: a line a check, below it the command that mends it, and the count."""
+    """What `sparring doctor` found: one line per check with the command that fixes it below, and the count."""
     table = plain_table("check", "", "found")
     table.columns[0].no_wrap = True
     styles = {"ok": "green", "warn": "yellow", "fail": "bold red"}
@@ -155,7 +155,7 @@ def checks_table(checks: Sequence[Check]) -> Group:
 
 
 def status_table(address: str, report: "Report") -> Group:
-    """How a policy server is: one line a model."""
+    """The status of a policy server: one line per model."""
     names = ("model", "version", "clients", "slots", "requests", "batch", "queue", "p50/p95/p99 ms")
     table = plain_table(*names, right=names[1:])
     for name, values in report.models.items():
@@ -188,7 +188,7 @@ _LADDER_FAULTS = (
 
 
 def ladder_table(summary: Mapping[str, Any]) -> Group:
-    """What came of matches on live servers: one line an opponent, faults and speed below."""
+    """Results of matches on live servers: one line per opponent, faults and speed below."""
     low, high = summary["interval"]
     about = f"{summary['username']} ({summary['model']}) at {summary['format']}: {summary['matches']} matches"
     table = plain_table("opponent", "wins", "draws", "losses", right=("wins", "draws", "losses"))

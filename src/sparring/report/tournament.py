@@ -1,16 +1,16 @@
-"""A tournament on the screen: the present table while it is played, and what came of it."""
+"""A tournament on the screen: the current table while it is played, and the results."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from sparring.core.text import printable
-from sparring.report.progress import PLAIN_SECONDS, Pace, bar, live_display
+from sparring.report.progress import PLAIN_SECONDS, Display, Pace, bar
 from sparring.report.ratings import standings_table
 from sparring.report.tables import forfeits_text, plain_table
 
@@ -19,43 +19,25 @@ _MOST_COLUMNS = 10
 _MOST_LIVE = 20
 
 
-class TournamentScreen:
-    """A bar and the present ratings, redrawn in place; elsewhere a plain line every ten seconds."""
+class TournamentScreen(Display):
+    """A bar and the current ratings, redrawn in place; elsewhere a plain line every ten seconds."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
         self._pace: Pace | None = None
         self._detail = ""
-        self._rows: list[tuple[str, float, float, int]] = []
+        self._rows: Sequence[tuple[str, float, float, int]] = ()
         self._last_plain = monotonic()
-        self._live = live_display(self._console, self._render, transient=True)
-
-    def __enter__(self) -> "TournamentScreen":
-        if self._live is not None:
-            self._live.start(refresh=True)
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        if self._live is not None:
-            self._live.stop()
-
-    def say(self, text: str) -> None:
-        """A line of its own."""
-        self._console.print(printable(text), highlight=False, markup=False, soft_wrap=True)
+        super().__init__(transient=True)
 
     def update(
-        self,
-        matches: int,
-        total: int,
-        detail: str,
-        rows: Callable[[], list[tuple[str, float, float, int]]] | None = None,
+        self, matches: int, total: int, detail: str, rows: Sequence[tuple[str, float, float, int]] | None
     ) -> None:
-        """Shows how far it is; `rows` gives (player, rating, half of its interval, matches), the strongest first."""
+        """Shows the progress; new `rows` are (player, rating, half of its interval, matches), the strongest first."""
         if self._pace is None:
             self._pace = Pace(total, matches)
         self._pace.done, self._pace.total, self._detail = matches, total, detail
         if rows is not None:
-            self._rows = rows()
+            self._rows = rows
         now = monotonic()
         if self._live is None and now - self._last_plain >= PLAIN_SECONDS:
             self._last_plain = now
@@ -78,7 +60,7 @@ class TournamentScreen:
 
 
 def tournament_table(summary: Mapping[str, Any]) -> Group:
-    """Ratings, the cross table and whatever else there is to say, at most 80 columns wide."""
+    """Ratings, the cross table and everything else, at most 80 columns wide."""
     parts: list[RenderableType] = []
     if "players" in summary:
         parts.append(standings_table(summary))
@@ -94,7 +76,7 @@ def tournament_table(summary: Mapping[str, Any]) -> Group:
 
 
 def sprt_text(found: Mapping[str, Any]) -> str:
-    """What a test says so far."""
+    """The state of a test."""
     low, high = found["bounds"]
     verdicts = {
         "elo0": f"accepted: no stronger than {found['elo0']:+g} Elo",

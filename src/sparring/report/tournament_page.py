@@ -41,7 +41,7 @@ def _section(title: str, body: str) -> str:
 
 
 def _ratings(summary: Mapping[str, Any]) -> str:
-    """A row a player: the rating as a dot, its interval as a line, figures behind."""
+    """One row per player: the rating as a dot, its interval as a line, followed by the numbers."""
     players: Sequence[Mapping[str, Any]] = summary["players"]
     low = min(min(one["interval"][0], one["rating"]) for one in players)
     high = max(max(one["interval"][1], one["rating"]) for one in players)
@@ -72,7 +72,7 @@ def _ratings(summary: Mapping[str, Any]) -> str:
 
 
 def _heat_map(summary: Mapping[str, Any]) -> str:
-    """Red where the row's player lost, green where it won, darker the clearer."""
+    """Red where the row's player lost, green where it won, darker if more clearly."""
     players = summary["players"]
     head = "".join(f"<th>{at}</th>" for at in range(1, len(players) + 1))
     rows = []
@@ -127,7 +127,7 @@ def _curve(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _kept(kept: Sequence[Mapping[str, Any]], folder: Path) -> str:
-    """A row a match, with the way from `folder` to its file."""
+    """One row per match, with the path from `folder` to its file."""
     rows = []
     for one in kept:
         first, second = (html.escape(name) for name in one["players"])

@@ -1,4 +1,4 @@
-"""What work takes of its machine: the CPU time and the memory of a process and of all that it started."""
+"""What work uses of its machine: the CPU time and memory of a process and of all processes it started."""
 
 from time import monotonic
 from typing import NamedTuple
@@ -7,12 +7,12 @@ import psutil
 
 
 class Usage(NamedTuple):
-    """What a tree of processes takes."""
+    """What a tree of processes uses."""
 
     cores: float
-    """CPU seconds a second, since the sample before."""
+    """CPU seconds per second since the last sample."""
     memory: int
-    """Bytes; what processes share counts once."""
+    """Bytes; memory that processes share counts once."""
 
 
 class ProcessTree:
@@ -25,7 +25,7 @@ class ProcessTree:
         self.sample()
 
     def sample(self) -> Usage:
-        """What has been taken since the last sample; zeros once the process has ended."""
+        """What has been used since the last sample; zeros once the process has ended."""
         used, memory, found = 0.0, 0, {}
         for process in self._processes():
             try:
@@ -41,7 +41,7 @@ class ProcessTree:
         return Usage(cores, memory)
 
     def kill(self) -> None:
-        """Ends all of it at once."""
+        """Ends all of them at once."""
         for process in self._processes():
             try:
                 process.kill()
@@ -56,7 +56,7 @@ class ProcessTree:
 
 
 def _memory(process: psutil.Process) -> int:
-    """Bytes of a process: of memory that n processes share, an nth, where the system counts that."""
+    """Bytes of a process, with its share of shared memory where the system counts that."""
     try:
         full = process.memory_full_info()
     except psutil.AccessDenied:

@@ -1,6 +1,6 @@
-"""Metrics for Weights & Biases, over decisions, for those who ask for it (`report: [wandb]`).
+"""Metrics for Weights & Biases, over decisions, if asked for (`report: [wandb]`).
 
-What the environment says holds here too: WANDB_MODE=offline keeps everything in the run folder for `wandb sync`,
+Its environment variables hold here too: WANDB_MODE=offline keeps everything in the run folder for `wandb sync`,
 WANDB_PROJECT and WANDB_ENTITY say where it goes.
 """
 
@@ -27,9 +27,9 @@ def load_wandb() -> Any:
 
 
 class WeightsAndBiases:
-    """Sends metrics to a run that is continued, under the same id, whenever the run in `folder` is.
+    """Sends metrics to a W&B run, which is continued under the same id whenever the run in `folder` is.
 
-    If it fails, it says so once, and nothing more is sent; training goes on.
+    If that fails, it says so once and sends nothing more; training goes on.
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, Any], *, say: Callable[[str], None]) -> None:
@@ -50,7 +50,7 @@ class WeightsAndBiases:
                     config=dict(settings),
                     settings=self._wandb.Settings(console="off", silent=True, save_code=False),
                 )
-        except self._wandb.errors.UsageError as error:  # nobody is logged in, or the environment says nonsense
+        except self._wandb.errors.UsageError as error:  # not logged in, or the environment makes no sense
             raise InputError(f"report: wandb: {_first_line(error)}; WANDB_MODE=offline needs no login") from error
         except Exception as error:
             self._give_up(error)

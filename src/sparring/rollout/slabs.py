@@ -9,6 +9,7 @@ The block has no name, only open files: it disappears with the last process that
 import mmap
 import os
 import tempfile
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -91,6 +92,21 @@ def nameless_file() -> int:
         return os.dup(file.fileno())
 
 
+def arrays_in(memory: mmap.mmap, layout: Iterable[tuple[str, Sequence[int], str]]) -> dict[str, Array]:
+    """The arrays (name, shape, dtype) of `layout`, end to end in `memory`, by name; each takes its `aligned` size."""
+    arrays: dict[str, Array] = {}
+    at = 0
+    for name, shape, dtype in layout:
+        arrays[name] = np.ndarray(tuple(shape), dtype, memory, at)
+        at += aligned(arrays[name].nbytes)
+    return arrays
+
+
+def aligned(size: int) -> int:
+    """`size` bytes, rounded up to whole cache lines."""
+    return -(-size // _ALIGN) * _ALIGN
+
+
 class Slabs:
     """`matches * seats` rows with their actions, and `matches` results, in one block of shared memory.
 
@@ -106,14 +122,9 @@ class Slabs:
             "workers": {"busy": np.empty(matches, np.float64)},
         }
         columns = flatten(kinds)
-        sizes = {key: -(-array.nbytes // _ALIGN) * _ALIGN for key, array in columns.items()}
-        self.block = block or Block(sum(sizes.values()))
-        shared: dict[str, Array] = {}
-        at = 0
-        for key, array in columns.items():
-            shared[key] = np.ndarray(array.shape, array.dtype, self.block.memory, at)
-            at += sizes[key]
-        parts = nested(shared)
+        self.block = block or Block(sum(aligned(array.nbytes) for array in columns.values()))
+        layout = [(name, array.shape, array.dtype.str) for name, array in columns.items()]
+        parts = nested(arrays_in(self.block.memory, layout))
         self.decisions: Decisions = Decisions.from_columns(parts["decisions"])
         self.results: Results = Results.from_columns(parts["results"])
         self.action: NDArray[np.int32] = parts["answers"]["action"]

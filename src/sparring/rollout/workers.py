@@ -5,7 +5,6 @@ actions lie in shared memory; a message is three numbers: which group, how many 
 `WorkerArena` is an arena like any other, and `wait` returns whatever groups are ready.
 """
 
-import signal
 import struct
 import traceback
 from collections.abc import Callable
@@ -35,7 +34,7 @@ from sparring.core import (
     RunError,
     Stages,
 )
-from sparring.core.interrupts import leave_signals_to_parent
+from sparring.core.interrupts import ctrl_c_held_back, leave_signals_to_parent
 from sparring.rollout.slabs import Block, Group, Slabs, make_groups
 
 GROUPS = 2
@@ -250,12 +249,8 @@ class WorkerArena:
             name=f"sparring worker {number}",
             daemon=True,
         )
-        # Ctrl-C is for the parent alone, from the first moment of the process
-        usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        with ctrl_c_held_back():
             process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, usual)
         theirs.close()
         for group in mine:
             self._phase[group] = Phase.STEPPING

@@ -1,8 +1,8 @@
-"""Greedy dynamic batching: when to run what has come, and when to wait for more.
+"""Greedy dynamic batching: when to run what has arrived, and when to wait for more.
 
 Requests pile up by themselves while a forward pass runs, so a busy server never has to wait. What waiting can
-win is the fixed cost of a second forward pass, so the batcher waits only while somebody can still send, only
-as long as requests keep coming at less than half a forward's distance, and never longer than the timeout.
+save is the fixed cost of a second forward pass, so the batcher waits only while some client can still send, only
+as long as requests keep coming less than half a forward pass apart, and never longer than the timeout.
 """
 
 from collections import deque
@@ -33,7 +33,7 @@ class Batcher:
 
     Args:
         batch_size: rows at which a batch is full. A request is never split: one with more rows is a batch alone.
-        timeout: seconds after which the oldest request is answered, whoever may still send.
+        timeout: seconds after which the oldest request is answered, even if clients can still send.
     """
 
     def __init__(self, *, batch_size: int, timeout: float) -> None:
@@ -59,7 +59,7 @@ class Batcher:
         self.rows += request.ask.rows
 
     def patience(self, now: float, can_send: int) -> float:
-        """Seconds that waiting for more is still worth; 0 says that the batch should run.
+        """Seconds for which waiting for more still pays; 0 says that the batch should run.
 
         `can_send` is the number of requests that live clients can still send before they must wait themselves.
         """

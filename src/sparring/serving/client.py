@@ -1,6 +1,6 @@
-"""The other end of the policy server: a player that asks it, and calls for its status and to reload.
+"""The client side of the policy server: a player that asks it, and calls for its status and to reload.
 
-A `RemotePlayer` repeats what is not answered, reconnects when the server comes back, and gives up with an
+A `RemotePlayer` repeats requests that are not answered, reconnects when the server comes back, and gives up with an
 error that names the server. It brings its own random draws, so the same seed plays the same actions however
 the server batches.
 """
@@ -40,11 +40,11 @@ from sparring.serving.protocol import (
 )
 
 _REPEAT = 1.0
-"""Seconds without an answer after which a request is sent again; doubled from one time to the next."""
+"""Seconds without an answer after which a request is sent again; doubled each time."""
 _REPEAT_MOST = 8.0
 _PING_MS = 2000
 _SILENT_MS = 6000
-"""After so long without an answer to its pings either end takes the other for gone."""
+"""After this long without an answer to its pings, either end considers the other gone."""
 
 H = TypeVar("H", bound=FromServer)
 
@@ -69,7 +69,7 @@ class RemoteCounters:
     hellos: int = 0
     """Sessions opened: 1, and one more each time the server had forgotten this player."""
     lost: int = 0
-    """Rows in mid-match that were answered without the memory before them, after a server's restart."""
+    """Rows in mid-match that were answered without their memory, after a server's restart."""
     waits: list[float] = field(default_factory=list)
     """Round trips in seconds, the newest 10,000 or so."""
 
@@ -80,13 +80,13 @@ class RemotePlayer:
     Args:
         address: `tcp://host:port`.
         model: the name it is served under.
-        spec: the rows that will be sent; the server refuses what the model cannot play.
-        matches: of the arena it will sit in.
+        spec: of the rows that will be sent; the server refuses what the model cannot play.
+        matches: of the arena it will play in.
         temperature: 1 plays the policy as trained, 0 its likeliest action.
         keep_policy: whether answers carry the whole distribution.
         seed: of the action draws.
         in_flight: requests that may be unanswered at the same time (see `submit`).
-        key: needed where the server has one.
+        key: needed if the server has one.
         timeout: seconds without any answer after which a call gives up.
     """
 
@@ -127,7 +127,7 @@ class RemotePlayer:
             raise
 
     def act(self, decisions: Decisions) -> Answers:
-        """One request for all rows (several if they are more than the server takes at once)."""
+        """One request for all rows (several if there are more than the server takes at once)."""
         if len(decisions) <= self._most_rows:
             return self.collect(self.submit(decisions))
         pieces = [slice(at, at + self._most_rows) for at in range(0, len(decisions), self._most_rows)]
@@ -135,7 +135,7 @@ class RemotePlayer:
         return Answers.join(parts)
 
     def submit(self, decisions: Decisions) -> int:
-        """Sends rows without waiting; `collect` takes the number returned. At most `in_flight` may be out."""
+        """Sends rows without waiting; pass the number returned to `collect`. At most `in_flight` may be unanswered."""
         if len(self._pending) >= self._in_flight:
             raise RuntimeError(f"{self._in_flight} requests are out already; collect one first, or raise in_flight")
         uniform = self._rng.random(len(decisions), np.float32)
@@ -261,7 +261,7 @@ class _Line:
         self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
         self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
         self._socket.setsockopt(zmq.RCVHWM, 0)
-        # pings come from ZMQ's own thread: a client that thinks is alive, one whose machine is gone is not
+        # pings come from ZMQ's own thread: a busy client still answers them, one whose machine is gone does not
         self._socket.setsockopt(zmq.HEARTBEAT_IVL, _PING_MS)
         self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, _SILENT_MS)
         self._socket.setsockopt(zmq.HEARTBEAT_TTL, _SILENT_MS)
@@ -279,7 +279,7 @@ class _Line:
         return bool(self._socket.closed)
 
     def send(self, frames: Sequence[bytes]) -> None:
-        """Queues a message. What the queue has no room for is dropped and will be repeated."""
+        """Queues a message. If the queue is full it is dropped, and will be repeated."""
         with suppress(zmq.Again):
             self._socket.send_multipart(frames, zmq.NOBLOCK)
 

@@ -1,12 +1,11 @@
-"""The TCP connections behind the server's socket: how many there may be, and which one is cut when they are too many.
+"""The TCP connections behind the server's socket: how many there may be, and which one is cut when there are too many.
 
-ZMQ hands over whole messages only. What it holds of a message that never ends, or of messages that come faster than
-they are read, is seen nowhere but in the size of the process. So a thread of its own looks at that size, and cuts the
-connection that brings in the most when it grows. An honest client that is cut connects again by itself, finds its
-memory where it was, and repeats what was not answered.
+ZMQ hands over only whole messages. What it buffers of a message that never ends, or of messages that arrive faster than
+they are read, shows only in the size of the process. So a thread watches that size, and when it grows cuts the
+connection that brings in the most. An honest client that is cut reconnects by itself, finds its memory where it was,
+and repeats what was not answered.
 """
 
-import ctypes
 import os
 import resource
 import socket as tcp
@@ -20,24 +19,26 @@ from typing import NamedTuple
 
 import zmq
 
+from sparring.core.machine import trim_memory
+
 _STEP = 0.1
 """Seconds between two looks."""
 _BUSY = 1 << 18
-"""Bytes in a step from which a connection can be to blame for the growth."""
+"""Bytes per step from which on a connection can be to blame for the growth."""
 _TRIM_AFTER = 32 << 20
-"""Bytes of growth at which memory that is free but still held is given back."""
+"""Bytes of growth at which freed memory is returned to the system."""
 _TRIM_PAUSE = 5.0
 _UNEXPLAINED = 60.0
 """Seconds after which growth that no connection has caused is the new normal."""
 _SPARE_FILES = 64
-"""Open files that are left for checkpoints, metrics and the rest of the process."""
+"""Open files reserved for checkpoints, metrics and the rest of the process."""
 _TCP_INFO_BYTES = 256
 _LAST_RECEIVED, _RECEIVED = 52, 128
-"""Places in Linux' `struct tcp_info` of milliseconds since the last data came, and of all bytes that came."""
+"""Offsets in Linux' `struct tcp_info` of the milliseconds since the last data, and of all bytes received."""
 
 
 class _Traffic(NamedTuple):
-    """What the kernel knows of a connection."""
+    """What the kernel knows about a connection."""
 
     silent: int
     received: int
@@ -48,9 +49,9 @@ class Connections:
 
     Args:
         socket: the server's.
-        most: connections at the same time; beyond it the one that was silent for longest is cut.
+        most: connections at the same time; beyond it the one that has been silent longest is cut.
         growth: bytes by which the process may grow before the busiest connection is cut.
-        say: told of each cut for memory's sake.
+        say: reports each cut that memory made necessary.
     """
 
     def __init__(self, socket: "zmq.Socket[bytes]", *, most: int, growth: int, say: Callable[[str], None]) -> None:
@@ -79,7 +80,7 @@ class Connections:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends the watch; before the socket is closed."""
+        """Ends the watch; call it before the socket is closed."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -117,7 +118,7 @@ class Connections:
         now = monotonic()
         if resident - self._start > _TRIM_AFTER and now - self._trimmed > _TRIM_PAUSE:
             self._trimmed = now
-            give_back_memory()
+            trim_memory()
             return
         if grown <= self._growth / 4:
             self._received.clear()
@@ -150,7 +151,7 @@ class Connections:
 
 
 class _Borrowed:
-    """A file handle of ZMQ's as a socket that is not closed at the end."""
+    """One of ZMQ's file handles as a socket that is not closed at the end."""
 
     def __init__(self, handle: int) -> None:
         self._socket = tcp.socket(tcp.AF_INET, tcp.SOCK_STREAM, 0, fileno=handle)
@@ -163,7 +164,7 @@ class _Borrowed:
 
 
 def most_connections(wanted: int) -> int:
-    """`wanted`, or as many as the process may open files for beside its own."""
+    """`wanted`, or as many as the process's limit on open files allows."""
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if allowed == resource.RLIM_INFINITY:
         return wanted
@@ -173,14 +174,8 @@ def most_connections(wanted: int) -> int:
 
 
 def resident_bytes() -> int:
-    """Memory of this process; 0 where Linux does not tell."""
+    """Memory of this process; 0 if unknown."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
-
-
-def give_back_memory() -> None:
-    """Returns memory that is free but still held to the system, where the C library can."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)

@@ -2,7 +2,7 @@
 
 `make_keys` writes two files: one stays with the server, the other goes to every machine that may ask. The
 connection is then encrypted, the client knows that it speaks with the right server, and the server answers
-nobody who has no client key.
+only clients with a key.
 """
 
 import ipaddress
@@ -23,7 +23,7 @@ from sparring.core.files import cannot_write, lock_folder, sweep, write_file
 
 
 class ServerKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="server"):
-    """What the server keeps secret, and whom it answers."""
+    """The server's secret, and the clients it answers."""
 
     public: str
     secret: str
@@ -31,7 +31,7 @@ class ServerKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ClientKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="client"):
-    """What a client keeps secret, and whom it asks."""
+    """A client's secret, and the server it asks."""
 
     server: str
     public: str

@@ -18,7 +18,7 @@ class ModelSource:
 
     name: str
     spec: GameSpec
-    """Of the version of the game that is played here."""
+    """In the version of the game installed here."""
     policy: nn.Module
     version: int
     path: Path | None = None
@@ -29,7 +29,7 @@ class ModelSource:
     def from_checkpoint(
         cls, name: str, path: Path, factory: Factory | None = None, *, say: Callable[[str], None] = print
     ) -> "ModelSource":
-        """The checkpoint in `path`, or the best (else newest) of a run folder; `factory` if that built its network."""
+        """The checkpoint in `path`, or the best (else newest) of a run folder; `factory` may build its network."""
         seen = _stamp(path)
         checkpoint = load_checkpoint(path)
         spec = present_spec(checkpoint.spec)
@@ -37,7 +37,7 @@ class ModelSource:
         return cls(name, spec, policy, checkpoint.version, path, seen)
 
     def changed(self) -> bool:
-        """Whether the folder holds another checkpoint than the one read last."""
+        """Whether the folder holds a different checkpoint than the one read last."""
         if self.path is None:
             return False
         try:

@@ -1,9 +1,8 @@
 """The policy server's wire format, version 3: a small msgpack header, then raw arrays. No pickle.
 
-A message is a ZMQ multipart: frame 0 is one of the headers below, tagged by `type`; the frames after it are arrays one
-behind the other, little-endian and C-ordered, whose dtypes and shapes follow from the game spec exchanged at hello.
-Frames are few because each costs both sides as much as many rows.
-docs/policy-server.md is the same in prose.
+A message is a ZMQ multipart: frame 0 is one of the headers below, tagged by `type`; the frames after it hold arrays end
+to end, little-endian and C-ordered, whose dtypes and shapes follow from the game spec exchanged at hello. Frames are
+few because each costs both sides as much as many rows. docs/policy-server.md says the same in prose.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from sparring.inference.engine import Asked
 PROTOCOL = 3
 """Raised with every change that an older client or server would misread."""
 HEADER_BYTES = 1 << 16
-"""Most bytes of a header."""
+"""The most bytes of a header."""
 
 Count = Annotated[int, Meta(ge=0, le=2**62)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -47,7 +46,7 @@ class Hello(_Header, frozen=True, tag="hello", omit_defaults=True):
     in_flight: Annotated[int, Meta(ge=1)] = 1
     """Requests it may have unanswered at the same time."""
     vocabulary: Annotated[str, Meta(max_length=64)] = ""
-    """The digest of the spec's vocabulary, where the game has one."""
+    """The digest of the spec's vocabulary, if the game has one."""
 
 
 class Ask(_Header, frozen=True, tag="ask"):
@@ -59,13 +58,13 @@ class Ask(_Header, frozen=True, tag="ask"):
 
     session: Count
     sequence: Count
-    """0, 1, 2, ... within a session; a repeated one is answered again and not acted on again."""
+    """0, 1, 2, ... within a session; a repeated one gets the same answer again without being run again."""
     rows: Annotated[int, Meta(ge=1)]
     temperature: Annotated[float, Meta(ge=0, le=1e6)] = 1.0
     policy: bool = False
     """Whether to send the whole distribution back."""
     waited: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
-    """Seconds the client waited for the answer before this one: the round trip, for the statistics."""
+    """Seconds the client waited for the previous answer: the round trip, for the statistics."""
 
 
 class Bye(_Header, frozen=True, tag="bye"):
@@ -90,7 +89,7 @@ class Welcome(_Header, frozen=True, tag="welcome"):
     session: Count
     version: int
     rows: int
-    """Most rows a request may have."""
+    """The most rows of a request."""
 
 
 class Answer(_Header, frozen=True, tag="answer"):
@@ -100,7 +99,7 @@ class Answer(_Header, frozen=True, tag="answer"):
     sequence: Count
     version: int
     lost: int = 0
-    """Rows in the middle of a match whose memory the server no longer had, and which started anew."""
+    """Rows in the middle of a match whose memory the server no longer had, and which started from empty memory."""
 
 
 class Refused(_Header, frozen=True, tag="refused"):
@@ -117,7 +116,7 @@ class Unknown(_Header, frozen=True, tag="unknown"):
 
 
 class Probe(_Header, frozen=True, tag="probe"):
-    """Server: only sent to learn whether the client's connection still stands. Not answered."""
+    """Server: only to learn whether the client is still connected. Not answered."""
 
 
 class ModelReport(_Header, frozen=True, tag="model"):
@@ -137,9 +136,9 @@ class ModelReport(_Header, frozen=True, tag="model"):
     p95: float
     p99: float
     queue: int
-    """Rows that wait now."""
+    """Rows that are waiting now."""
     repeated: int
-    """Requests that came a second time and got their stored answer."""
+    """Requests that came again and got their stored answer."""
     lost: int
     failed: int
     """Requests the model raised an error on."""
@@ -204,7 +203,7 @@ class RowLayout:
         self._seating_bytes = 9 + self.mask_bytes
         self._field_bytes = sum(size for *_, size in self._fields)
         self.row_bytes = max(self._seating_bytes + self._field_bytes, 12 + 4 * spec.actions)
-        """Most bytes a row takes in a request or an answer."""
+        """The most bytes a row takes in a request or an answer."""
 
     def write_ask(self, decisions: Decisions, uniform: NDArray[np.float32], ended: NDArray[np.int32]) -> list[bytes]:
         """The frames of a request, copied out of the arena's buffers."""
@@ -272,7 +271,7 @@ class RowLayout:
 
 
 def write_answer(columns: Sequence[Array], rows: slice) -> bytes:
-    """The frame of the answer to `rows` of a batch: action, log_prob, value, and policy if it is asked for."""
+    """The frame of the answer to `rows` of a batch: action, log_prob, value, and policy if asked for."""
     return b"".join([column[rows].tobytes() for column in columns])
 
 

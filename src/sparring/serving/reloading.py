@@ -1,4 +1,4 @@
-"""Checkpoints read again while a server runs: read in a thread of their own, swapped in between two forwards."""
+"""Checkpoints read again while a server runs: read in a separate thread, swapped in between two forwards."""
 
 from collections.abc import Callable, Iterator, Mapping
 from queue import Empty, SimpleQueue
@@ -10,7 +10,7 @@ from sparring.serving.protocol import FromServer, Refused, Reloaded
 from sparring.serving.served import ServedModel
 
 _MOST_ASKING = 1024
-"""Clients that are told when a model was read again."""
+"""The most clients that are told when a model was read again."""
 
 
 class Reloads:
@@ -22,7 +22,7 @@ class Reloads:
         self._read: SimpleQueue[tuple[ServedModel, tuple[Mapping[str, Tensor], int] | Exception]] = SimpleQueue()
 
     def ask(self, model: ServedModel, client: bytes) -> None:
-        """Reads `model` again; `client` is told what came of it."""
+        """Reads `model` again; `client` is told the result."""
         if model.source.name not in self._asking:
             self._start(model)
         asking = self._asking[model.source.name]
@@ -60,7 +60,7 @@ class Reloads:
         def read() -> None:
             try:
                 self._read.put((model, model.source.read_again()))
-            except Exception as error:  # told to whoever asked; the old weights stay
+            except Exception as error:  # told to the clients that asked; the old weights stay
                 self._read.put((model, error))
 
         Thread(target=read, name=f"reload {model.source.name}", daemon=True).start()

@@ -37,7 +37,7 @@ class _Seated(NamedTuple):
     slots: NDArray[np.int32]
     """`int32[k]` the engine slots."""
     new: NDArray[np.bool_]
-    """`bool[k]` rows that were given a slot just now."""
+    """`bool[k]` rows whose slot is new."""
 
 
 class ServedModel:
@@ -83,7 +83,7 @@ class ServedModel:
             return f"the settings are not those of {spec.game}: {type(error).__name__}: {error}"
 
     def patience(self, now: float) -> float:
-        """Seconds the queue is still worth waiting with; it must not be empty."""
+        """Seconds for which waiting still pays; the queue must not be empty."""
         can_send = sum(session.can_send for session in self.sessions.values())
         return self.batcher.patience(now, can_send)
 
@@ -94,9 +94,9 @@ class ServedModel:
         del self.sessions[session.client]
 
     def answer(self, batch: list[Request]) -> list[Reply]:
-        """Runs `batch` in one forward pass; each request with the frames of its answer.
+        """Runs `batch` in one forward pass; returns each request with the frames of its answer.
 
-        If the model raises an error, the requests are run one by one, so that only the guilty one is refused.
+        If the model raises an error, the requests are run one by one, so that only the one at fault is refused.
         """
         seated, replies = self._seat(batch)
         if not seated:
@@ -104,7 +104,7 @@ class ServedModel:
         asked = self._stage(seated)
         try:
             return replies + self._run(asked, seated)
-        except Exception:  # whatever the network raises at what a client sent
+        except Exception:  # whatever the network raises for what a client sent
             for one in seated:
                 replies.append((one.request, self._run_alone(asked.take(one.rows), one)))
         return replies
@@ -134,7 +134,7 @@ class ServedModel:
         )
 
     def _seat(self, batch: list[Request]) -> tuple[list[_Seated], list[Reply]]:
-        """Gives every row a memory slot; also refusals where none is left."""
+        """Gives every row a memory slot; also returns refusals, where none is left."""
         for request in batch:
             if len(request.ended):
                 request.session.free(request.ended, self.pool)
@@ -152,7 +152,7 @@ class ServedModel:
         return seated, refused
 
     def _stage(self, seated: list[_Seated]) -> Asked:
-        """The rows of all requests one behind the other, in arrays that are kept from batch to batch."""
+        """The rows of all requests end to end, in arrays that are kept from batch to batch."""
         rows = seated[-1].rows.stop
         if rows > len(self._staged):
             self._staged = _room(self.source.spec, rows)

@@ -3,10 +3,10 @@
 One thread receives, runs forward passes and sends; while a forward runs, requests pile up in ZMQ's own thread
 and make the next batch. Checkpoints are read in a thread beside it and swapped in between two forwards.
 
-No message ends the server: what cannot be handled is refused and counted. ZMQ's options serve the same end. With a
+No message can end the server: what cannot be handled is refused and counted. ZMQ's options serve the same end. With a
 finite receive high-water mark libzmq 4.3.5 aborts the process when a peer floods it, pings it and resets; with
-heartbeats of the server's own it does so even without the ping. So there are neither: clients ping the server, and
-`connections` bounds what is not read yet.
+heartbeats from the server it does so even without the ping. So there are neither: clients ping the server, and
+`connections` bounds what has not been read yet.
 """
 
 import math
@@ -49,19 +49,19 @@ from sparring.serving.statistics import Notices, Rate
 _TICK = 1.0
 """Seconds between two rounds of housekeeping."""
 _PROBE_AFTER = 2.0
-"""Seconds of silence after which the server looks whether a client's connection still stands."""
+"""Seconds of silence after which the server checks whether a client is still connected."""
 _MESSAGES_AT_ONCE = 512
 """Messages read before the next forward pass, so that a flood cannot keep the server from answering."""
 _REFUSALS = 1000
-"""Messages of one client that are refused between two rounds of housekeeping; the rest is thrown away unread."""
+"""Messages of one client that are refused between two rounds of housekeeping; the rest are discarded unread."""
 _FRAMES = 3
-"""Most frames of a message, after the client's own."""
+"""The most frames of a message, after the client's own."""
 _MESSAGE_BYTES = 8 << 20
-"""Most bytes of a frame: rows of requests are limited so that they fit."""
+"""The most bytes of a frame: rows of requests are limited so that they fit."""
 _IDLE = 10.0
-"""Seconds of silence after which a client makes place for a new one, if the server is full."""
+"""Seconds of silence after which a client makes room for a new one, if the server is full."""
 _REPORT_AGE = 0.05
-"""Seconds for which a report is not made again."""
+"""Seconds for which a report is reused."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,13 +74,13 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     slots: int = 8192
     """Memory slots of each model: matches times seats of all clients together."""
     rows: int = 4096
-    """Most rows of one request."""
+    """The most rows of one request."""
     in_flight: int = 16
-    """Most unanswered requests of one client."""
+    """The most unanswered requests of one client."""
     clients: int = 1024
-    """Most clients; a new one takes the place of one that is idle."""
+    """The most clients; a new one takes the place of one that is idle."""
     stored: int = 64 << 20
-    """Most bytes of answers kept in case they are asked for again."""
+    """The most bytes of answers kept in case they are asked for again."""
     growth: int = 128 << 20
     """Bytes by which the process may grow before the busiest connection is cut; see `connections`."""
     silence: float = 30.0
@@ -155,7 +155,7 @@ class PolicyServer:
         return self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
     def run(self, stopping: Callable[[], bool]) -> None:
-        """Answers until `stopping` is true; looks at least five times a second."""
+        """Answers until `stopping()`, which is checked at least five times a second."""
         handle = int(self._socket.fd)
         next_tick = monotonic()
         while not stopping():
@@ -172,11 +172,11 @@ class PolicyServer:
                 if patience == 0.0:
                     self._answer(model)
                     break
-            if patience > 0.0 and not more:  # the handle says nothing of what has come before and was not read
+            if patience > 0.0 and not more:  # the handle does not signal messages that arrived earlier
                 select([handle], [], [], patience)
 
     def close(self) -> None:
-        """Leaves the port; may be called twice."""
+        """Frees the port; may be called twice."""
         if not self._socket.closed:
             self._connections.close()
         self._socket.close()
@@ -196,7 +196,7 @@ class PolicyServer:
         )
 
     def _receive(self) -> bool:
-        """Reads what has come; true if there may be more."""
+        """Reads what has arrived; true if there may be more."""
         for _ in range(_MESSAGES_AT_ONCE):
             try:
                 client, *frames = self._socket.recv_multipart(zmq.NOBLOCK)
@@ -209,7 +209,7 @@ class PolicyServer:
                 self._handle(client, frames)
             except ProtocolError as error:
                 self._refuse(client, str(error))
-            except Exception as error:  # a fault of ours must not end the server for everybody
+            except Exception as error:  # a bug of ours must not end the server for everyone
                 self._refuse(client, f"this message cannot be handled: {type(error).__name__}: {error}")
         return True
 
@@ -237,7 +237,7 @@ class PolicyServer:
                 self._reloads.ask(self._model(header.model), client)
 
     def _fresh_report(self) -> bytes:
-        """The report as a frame, not older than a moment: asking for it is cheap, making it is not."""
+        """A recent report as a frame: asking for one is cheap, making one is not."""
         now = monotonic()
         if now - self._last_report[0] >= _REPORT_AGE:
             self._last_report = now, encode(self.report())
@@ -281,7 +281,7 @@ class PolicyServer:
         return self.models[name]
 
     def _make_place(self) -> bool:
-        """Forgets a client that never asked, or else the longest silent one; false if none is idle."""
+        """Forgets a client that never asked, or else the one silent longest; false if none is idle."""
         known = min(self._sessions.values(), key=lambda known: (known[1].next_sequence > 0, known[1].heard))
         if known[1].next_sequence > 0 and monotonic() - known[1].heard < _IDLE:
             return False
@@ -289,7 +289,7 @@ class PolicyServer:
         return True
 
     def _most_rows(self, model: ServedModel) -> int:
-        """Rows of a request to `model`, so that neither it nor its answer is larger than a frame may be."""
+        """The most rows of a request to `model`, so that neither it nor its answer exceeds a frame."""
         return max(1, min(self._settings.rows, _MESSAGE_BYTES // model.layout.row_bytes))
 
     def _welcome(self, model: ServedModel, session: Session) -> None:
@@ -321,13 +321,13 @@ class PolicyServer:
         model.batcher.add(Request(session, ask, rows, ended, monotonic()))
 
     def _ask_again(self, model: ServedModel, session: Session, sequence: int) -> None:
-        """A request out of turn: answered from what is stored, or left until the client repeats what is missing."""
+        """A request out of order: answered from what is stored, or ignored until the client repeats the missing one."""
         stored = session.answers.get(sequence)
         if stored is not None:
             model.counters.repeated += 1
             self._send(session.client, stored)
         elif 0 < session.next_sequence - sequence <= session.in_flight and sequence not in session.open:
-            self._forget(model, session)  # its answer was dropped for want of room: it must begin anew
+            self._forget(model, session)  # its answer was dropped to save memory: it must start a new session
             self._tell(session.client, Unknown(session=session.number))
 
     def _answer(self, model: ServedModel) -> None:
@@ -336,7 +336,7 @@ class PolicyServer:
         batch = model.batcher.take()
         try:
             replies = model.answer(batch)
-        except Exception as error:  # a fault of ours: these requests are refused, the server goes on
+        except Exception as error:  # a bug of ours: these requests are refused, the server goes on
             reason = f"this request cannot be answered: {type(error).__name__}: {error}"
             self._note_refusal(reason)
             replies = [(one, [encode(Refused(sequence=one.ask.sequence, reason=reason[:500]))]) for one in batch]
@@ -390,7 +390,7 @@ class PolicyServer:
         return self._send(client, [encode(header)])
 
     def _send(self, client: bytes, frames: list[bytes]) -> bool:
-        """Sends without waiting; false if the client's connection is gone. A client that reads nothing misses it."""
+        """Sends without waiting; false if the client's connection is gone. A client that does not read misses it."""
         for _ in range(2):
             try:
                 self._socket.send_multipart([client, *frames], zmq.NOBLOCK)

@@ -1,4 +1,4 @@
-"""What a policy server knows of each client: where its memory lies, what it asked last, and whether it is there.
+"""What a policy server knows about each client: where its memory lies, what it asked last, and whether it is there.
 
 Clients number their seats 0 to slots - 1. The server keeps a table per session from those numbers to slots of
 the engine, gives out a slot when a match starts, and takes it back when the match ends or the client is gone.
@@ -15,7 +15,7 @@ NONE = -1
 
 
 class SlotPool:
-    """The engine's memory slots that nobody uses, as a stack."""
+    """The engine's free memory slots, as a stack."""
 
     def __init__(self, slots: int) -> None:
         self.slots = slots
@@ -30,7 +30,7 @@ class SlotPool:
         return self.slots - self.free
 
     def take(self, count: int) -> NDArray[np.intp] | None:
-        """`intp[count]` slots, or None if there are not so many."""
+        """`intp[count]` slots, or None if fewer are free."""
         if count > self.free:
             return None
         self.free -= count
@@ -62,7 +62,7 @@ class Session:
     held: int = 0
     """Engine slots it has."""
     reachable: bool = True
-    """Whether the client's connection stood when last looked."""
+    """Whether the client was connected when last checked."""
     next_sequence: int = 0
     open: set[int] = field(default_factory=set)
     """Sequence numbers of the requests that have no answer yet."""
@@ -86,7 +86,7 @@ class Session:
     def place(self, slot: NDArray[np.integer], pool: SlotPool) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
         """Engine slots `int32[k]` of the client's `slot: int[k]`, and `bool[k]` which of them are new.
 
-        None if the pool has not enough; then nothing is taken.
+        None if the pool has too few; then nothing is taken.
         """
         if not len(self.table):
             self.table = np.full(self.slots, NONE, np.int32)
@@ -106,7 +106,7 @@ class Session:
         return placed, new
 
     def free(self, slot: NDArray[np.integer], pool: SlotPool) -> None:
-        """Gives back the engine slots of the client's `slot: int[e]`; those without one are passed over."""
+        """Gives back the engine slots of the client's `slot: int[e]`, where it has one."""
         if not self.held:
             return
         taken = np.unique(slot)
@@ -120,12 +120,12 @@ class Session:
         self.free(np.arange(self.slots), pool)
 
     def give_up(self, count: int, pool: SlotPool, *, before: int) -> None:
-        """Gives back up to `count` slots, those unused for longest first, none used at `before` or later."""
+        """Gives back up to `count` slots last used earlier than `before`, the least recently used first."""
         old = np.flatnonzero((self.table != NONE) & (self.stamp < before))
         self.free(old[np.argsort(self.stamp[old], kind="stable")[:count]], pool)
 
     def keep_answer(self, sequence: int, frames: list[bytes]) -> None:
-        """Remembers an answer in case the client did not get it."""
+        """Keeps an answer in case the client did not get it."""
         self.open.discard(sequence)
         self.answers[sequence] = frames
         self.answer_bytes += sum(map(len, frames))
@@ -138,7 +138,7 @@ class Session:
 
 
 def make_room(sessions: Iterable[Session], pool: SlotPool, asking: Session, count: int, *, before: int) -> None:
-    """Frees `count` slots for `asking` if they are within its fair share, at the cost of who has more than that.
+    """Frees `count` slots for `asking` if they are within its fair share, taking them from those who have more.
 
     The fair share is the pool divided by the sessions that hold memory. Slots used at `before` (the pool's clock when
     the batch began) or later stay.

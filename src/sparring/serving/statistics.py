@@ -1,4 +1,4 @@
-"""What a policy server counts, and how it tells: as a report over its own socket, and as Prometheus text."""
+"""What a policy server counts, and how it reports that: over its own socket, and as Prometheus text."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -18,12 +18,12 @@ from sparring.serving.protocol import Report
 _NOTICE_PAUSE = 60.0
 """Seconds between two lines about refused messages."""
 _SCRAPES = 8
-"""Requests for a page that are answered at the same time; more are turned away."""
+"""Requests for a page that are answered at the same time; more are refused."""
 _SCRAPE_SECONDS = 5.0
 
 
 def percentiles(values: Sequence[float] | NDArray[np.float32], *shares: int) -> dict[int, float]:
-    """By each of `shares` (per cent), the value that so many of `values` are not above; 0 if there are none."""
+    """The percentiles `shares` of `values`; 0 if there are none."""
     if len(values) == 0:
         return dict.fromkeys(shares, 0.0)
     return {share: float(value) for share, value in zip(shares, np.percentile(values, shares), strict=True)}
@@ -58,7 +58,7 @@ class ModelCounters:
 
 
 class Rate:
-    """Events a second over the last ten ticks."""
+    """Events per second over the last ten ticks."""
 
     def __init__(self) -> None:
         self._ticks: deque[tuple[float, int]] = deque(maxlen=11)
@@ -77,7 +77,7 @@ class Rate:
 
 
 class Notices:
-    """Tells of refused messages at most once a minute."""
+    """Reports refused messages, at most once a minute."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -91,7 +91,7 @@ class Notices:
         self._latest = reason
 
     def tick(self, now: float) -> None:
-        """Tells, if there is something new and it is time."""
+        """Reports, if there is something new and it is time."""
         if self._count and now >= self._next:
             latest = "".join(letter if letter.isprintable() else "?" for letter in self._latest[:200])
             self._say(f"refused {self._count:,} messages; the latest: {latest}")
@@ -133,7 +133,7 @@ def prometheus_text(report: Report) -> str:
 
 
 class _MetricsServer(ThreadingHTTPServer):
-    """An HTTP server of few threads: who connects and says nothing is cut, who comes when all are busy too."""
+    """An HTTP server of few threads: silent connections are cut, as are those that come while all threads are busy."""
 
     daemon_threads = True
 
@@ -142,7 +142,7 @@ class _MetricsServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Starts a thread for `request`, if there is one."""
+        """Starts a thread for `request`, if one is free."""
         if not self._places.acquire(blocking=False):
             return self.shutdown_request(request)
         super().process_request(request, client_address)
@@ -159,7 +159,7 @@ class _MetricsServer(ThreadingHTTPServer):
             self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing: who went away in the middle is no news."""
+        """Says nothing: a client that disconnects is not news."""
 
 
 def _cut(connection: socket) -> None:
