@@ -1,7 +1,10 @@
-"""Running `sparring` as a user does, in a process of its own."""
+"""Running `sparring` as a user does, in a process of its own, and what a terminal shows."""
 
 import subprocess
 import sys
+from io import StringIO
+
+from rich.console import Console
 
 SPARRING = [sys.executable, "-m", "sparring"]
 
@@ -42,3 +45,10 @@ def one_line(errors, *words):
     assert "Traceback" not in errors
     for word in words:
         assert word in problem[0]
+
+
+def shown(renderable, width=80):
+    """What a terminal of `width` columns shows."""
+    console = Console(width=width, file=StringIO())
+    console.print(renderable)
+    return console.file.getvalue()

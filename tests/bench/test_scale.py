@@ -16,7 +16,7 @@ from sparring.bench.scale.grid import Cell, grid, numbers, overrides
 from sparring.bench.scale.run import FILE, Contest, scale
 from sparring.core import InputError, load_game
 from sparring.report.scale import scale_page, scale_plot, scale_table
-from tests.report.test_text import shown
+from tests.commands import shown
 
 CELLS = [Cell(simulators=s, workers=w, matches=m) for s, w in ((1, 0), (2, 0), (1, 1), (1, 2)) for m in (64, 128, 256)]
 TRUE_RATE = {cell: 1000 + 90 * number for number, cell in enumerate(CELLS)}

@@ -1,0 +1,3 @@
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.benchmarks.test_measure import BENCHMARKS
+from tests.benchmarks import BENCHMARKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 

@@ -18,31 +18,9 @@ from sparring.data.importing import ImportPlan, import_replays
 from sparring.games.pokemon.replays import episodes as reader
 from sparring.rollout.store import read_episodes, shards
 from tests.commands import one_line
+from tests.data.replays import contents, record, run, write
 from tests.games.pokemon.replays.logs import ATTACKS, battle
 from tests.warm import Process
-
-
-def record(n, *, kind="singles", log=None):
-    """A battle as Showdown's site has it, of its own."""
-    lines = battle("|move|p1a: Mew|Pound|p2a: Onix", "|-damage|p2a: Onix|50/100", f"|c|Ann|{n}", kind=kind)
-    name = "gen9customgame" if kind == "singles" else "gen9doublescustomgame"
-    return {"id": f"{name}-{n}", "uploadtime": 1_700_000_000 + n, "log": lines if log is None else log}
-
-
-def write(path, records):
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(json.dumps(one) + "\n" for one in records))
-    return path
-
-
-@pytest.fixture
-def battles(tmp_path):
-    """300 battles of two formats."""
-    return write(tmp_path / "in/battles.jsonl", (record(n, kind="doubles" if n % 3 else "singles") for n in range(300)))
-
-
-def run(inputs, output, **options):
-    return import_replays(ImportPlan("pokemon", [inputs], output, **{"workers": 0, **options}))
 
 
 def serials(output):
@@ -52,10 +30,6 @@ def serials(output):
         for episodes in read_episodes(store):
             found.update((store.name, int(serial)) for serial in episodes.headers.serial)
     return found
-
-
-def contents(output):
-    return {str(path.relative_to(output)): path.read_bytes() for path in sorted(output.rglob("*")) if path.is_file()}
 
 
 def rejections(output):

@@ -11,7 +11,7 @@ from tests.clusters import simulated
 from sparring.core import InputError, load_game  # isort: skip
 from sparring.data import importing  # isort: skip
 from sparring.data.importing import ImportPlan, import_replays  # isort: skip
-from tests.data.test_importing import battles, contents, run  # noqa: F401  # isort: skip
+from tests.data.replays import contents, run  # isort: skip
 
 read = importing._read
 
@@ -25,14 +25,14 @@ def read_or_die(game, replays, filters, options):
     return read(game, replays, filters, options)
 
 
-def test_workers_and_a_cluster_are_one_too_many(battles, tmp_path):  # noqa: F811
+def test_workers_and_a_cluster_are_one_too_many(battles, tmp_path):
     with pytest.raises(InputError, match="^--workers: with --cluster its processes read; allowed: 0"):
         run(battles, tmp_path / "out", workers=2, cluster="auto")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_cluster_writes_what_this_process_would_though_one_is_killed(battles, tmp_path, monkeypatch):  # noqa: F811
+def test_a_cluster_writes_what_this_process_would_though_one_is_killed(battles, tmp_path, monkeypatch):
     alone = run(battles, tmp_path / "alone")
     victim = tmp_path / "victim"
     victim.write_text(next(iter(load_game("pokemon").find_replays([battles]))).id)

@@ -3,12 +3,10 @@
 import re
 import subprocess
 import sys
-from io import StringIO
 from time import sleep
 
 import numba
 import pytest
-from rich.console import Console
 
 from sparring.core import Score, game_names, load_game, player_names, shipped_weights
 from sparring.report import panel, progress
@@ -16,6 +14,7 @@ from sparring.report.panel import TrainingPanel
 from sparring.report.progress import ProgressLine, announced, compiling_announced, duration
 from sparring.report.tables import games_table, ladder_table, score_json, score_table, status_table
 from sparring.serving.protocol import ModelReport, Report
+from tests.commands import shown
 
 
 def test_progress_and_tables_import_neither_torch_nor_numba():
@@ -184,13 +183,6 @@ def test_forfeits_are_told_below_the_table():
     *_, about, reason = shown(score_table("mine at hex", {"x": score})).splitlines()
     assert (about, reason) == ("2 matches were forfeited:", "  x forfeits: resigned")
     assert score_json(score)["forfeits"] == {"matches": 2, "notes": ["x forfeits: resigned"]}
-
-
-def shown(renderable, width=80):
-    """What a terminal of `width` columns shows."""
-    console = Console(width=width, file=StringIO())
-    console.print(renderable)
-    return console.file.getvalue()
 
 
 def test_the_state_of_a_server_fits_80_columns():

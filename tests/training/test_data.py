@@ -17,24 +17,13 @@ from sparring.training.loop import train
 from sparring.training.run import RunFolder
 from tests.data.stores import hex_store, played
 from tests.runs import lines
-
-TINY = {
-    "game": "hex",
-    "settings": {"size": 3},
-    "network": {"channels": 8, "blocks": 1},
-    "learner": {"kind": "imitation", "batch_size": 100, "minibatch_size": 50, "lr_schedule": "constant"},
-    "validation": {"share": 0.2},
-    "decisions": 600,
-    "threads": 1,
-    "checkpoint": {"every": 1},
-    "evaluation": {"matches": 4, "opponents": ["random"]},
-}
+from tests.training.support import TINY_STUDY
 
 
 def run(folder, store, **changes):
     """Trains on `store`; what was said."""
     said = []
-    config, game = validate_config({**TINY, "data": [str(store)], **changes}, where="test")
+    config, game = validate_config({**TINY_STUDY, "data": [str(store)], **changes}, where="test")
     assert train(config, game, RunFolder(folder), say=said.append).finished
     return said
 
@@ -108,7 +97,7 @@ def test_a_reward_that_is_no_number_stops_the_run_before_a_weight_changes(tmp_pa
     with EpisodeStore(tmp_path / "store", episodes.spec) as store:
         store.append(replace(episodes, steps=replace(episodes.steps, reward=reward)))
     with pytest.raises(RunError, match="training stopped: value target is not finite"):
-        run(tmp_path / "run", tmp_path / "store", learner={**TINY["learner"], "kind": "offline"})
+        run(tmp_path / "run", tmp_path / "store", learner={**TINY_STUDY["learner"], "kind": "offline"})
 
 
 def test_sets_of_actions_that_are_empty_or_forbidden_are_damage(tmp_path):
@@ -124,7 +113,7 @@ def test_sets_of_actions_that_are_empty_or_forbidden_are_damage(tmp_path):
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_run_killed_in_the_middle_of_an_epoch_goes_on_as_if_it_had_not_been(tmp_path, workers):
     store = hex_store(tmp_path / "store")
-    config, game = validate_config({**TINY, "data": [str(store)], "workers": workers}, where="test")
+    config, game = validate_config({**TINY_STUDY, "data": [str(store)], "workers": workers}, where="test")
     child = os.fork()
     if child == 0:
         train(config, game, RunFolder(tmp_path / "killed"), on_update=kill_after(2), say=lambda text: None)
@@ -151,7 +140,7 @@ def test_a_store_may_grow_while_a_run_reads_it(tmp_path):
         with EpisodeStore(store, played(10).spec) as there:
             there.append(played(60, seed=50 + update.update))
 
-    config, game = validate_config({**TINY, "data": [str(store)]}, where="test")
+    config, game = validate_config({**TINY_STUDY, "data": [str(store)]}, where="test")
     assert train(config, game, RunFolder(tmp_path / "grown"), on_update=more, say=lambda text: None).finished
     still = hex_store(tmp_path / "still" / "store")
     run(tmp_path / "alone", still)
@@ -176,7 +165,7 @@ def test_two_runs_read_one_store_and_change_nothing_for_each_other(tmp_path):
         if update.update == 2:
             run(tmp_path / "inside", store)
 
-    config, game = validate_config({**TINY, "data": [str(store)]}, where="test")
+    config, game = validate_config({**TINY_STUDY, "data": [str(store)]}, where="test")
     train(config, game, RunFolder(tmp_path / "two"), on_update=second, say=lambda text: None)
     assert lines(tmp_path / "one") == lines(tmp_path / "two") == lines(tmp_path / "inside")
     assert {path: path.read_bytes() for path in shards(store)} == files

@@ -10,7 +10,7 @@ from sparring.training.config import load_config
 from sparring.training.loop import train
 from sparring.training.run import RunFolder
 from tests.runs import lines
-from tests.training.test_training import TINY, assert_same_weights, run
+from tests.training.support import TINY, assert_same_weights, run
 
 
 def table(outcome):

@@ -13,7 +13,7 @@ from sparring.training.config import CheckpointSettings, load_config, validate_c
 from sparring.training.run import ResumeState, RunFolder
 from tests.data.stores import hex_store
 from tests.runs import lines
-from tests.training.test_data import TINY
+from tests.training.support import TINY_STUDY
 from tests.warm import group
 
 PRESET = """
@@ -137,6 +137,6 @@ def test_what_cannot_be_spread_is_one_line():
         ({"dtype": "float16"}, "dtype: a policy that is spread"),
     ):
         with pytest.raises(InputError, match=line):
-            validate_config({**TINY, **spread, **changes}, where="test")
+            validate_config({**TINY_STUDY, **spread, **changes}, where="test")
     with pytest.raises(InputError, match="parallel.sharded: ppo plays with its policy; allowed: false"):
         load_config("kuhn-ppo", ["parallel.sharded=true"])

@@ -7,7 +7,6 @@ import signal
 import time
 
 import pytest
-import torch
 
 from sparring.core import InputError, RunError
 from sparring.policy.checkpoint import load_checkpoint
@@ -17,24 +16,8 @@ from sparring.training.opponents import find_opponents
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay
 from tests.runs import lines, updates
+from tests.training.support import TINY, assert_same_weights, run
 from tests.warm import Process
-
-TINY = {
-    "game": "hex",
-    "settings": {"size": 3},
-    "network": {"channels": 8, "blocks": 1},
-    "learner": {"kind": "ppo", "batch_size": 256, "minibatch_size": 64, "epochs": 2, "segment_length": 3},
-    "decisions": 1500,
-    "matches": 16,
-    "threads": 1,
-    "checkpoint": {"every": 2, "keep": 2},
-    "evaluation": {"every": 3, "matches": 20, "opponents": ["random"]},
-}
-
-
-def run(folder, *, on_update=None, **changes):
-    config, game = validate_config({**TINY, **changes}, where="test")
-    return train(config, game, RunFolder(folder), on_update=on_update, say=lambda text: None)
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +26,6 @@ def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("training") / "undisturbed"
     run(folder)
     return folder
-
-
-def assert_same_weights(ours, theirs):
-    assert ours.weights.keys() == theirs.weights.keys()
-    for name, weight in ours.weights.items():
-        assert torch.equal(weight, theirs.weights[name]), name
 
 
 def test_a_policy_is_rated_at_the_temperature_the_evaluation_asks_for(tmp_path):

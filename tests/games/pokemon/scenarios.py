@@ -7,10 +7,12 @@ Run this file with a simulator folder to record them anew:
 import json
 import sys
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sparring.games.pokemon.actions import gimmicks_of
+from sparring.games.pokemon.tracker import Tracker
 from tests.games.pokemon.oracle import Oracle
 
 RECORDED = Path(__file__).with_name("requests.json")
@@ -325,6 +327,24 @@ SCENARIOS = {
         doubles=True,
     ),
 }
+
+
+@cache
+def requests() -> dict[str, Any]:
+    """What p1 is told in each scenario."""
+    recorded: dict[str, Any] = json.loads(RECORDED.read_text())
+    return recorded
+
+
+def asked(name: str) -> Tracker:
+    """A tracker that has read all of a scenario, up to the decision that matters."""
+    tracker = Tracker(int(SCENARIOS[name].format_id[3]), "p1")
+    for lines, request in requests()[name]["steps"]:
+        tracker.lines(lines)
+        if request is not None:
+            tracker.request(request)
+    assert not tracker.unknown
+    return tracker
 
 
 def record(simulator: Path) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Action numbers and masks, held against requests recorded from the real simulator (scenarios.py)."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ from sparring.games.pokemon.actions.mask import write_masks
 from sparring.games.pokemon.actions.offer import AIM_NONE, CALLED, FIGHT, OFFER, PREVIEW, RECHARGE, STRUGGLE, TURN, flat
 from sparring.games.pokemon.actions.offer import named as offer_named
 from sparring.games.pokemon.tracker import Tracker
-from tests.games.pokemon.scenarios import RECORDED, SCENARIOS
+from tests.games.pokemon.scenarios import SCENARIOS, asked, requests
 
-REQUESTS: dict[str, Any] = json.loads(RECORDED.read_text())
 SWITCH = 4
 TERA = 10
 
@@ -23,19 +21,8 @@ def space_of(name: str) -> ActionSpace:
     return ActionSpace(1 + SCENARIOS[name].doubles, gimmicks_of(SCENARIOS[name].format_id))
 
 
-def asked(name: str) -> Tracker:
-    """A tracker that has read all of a scenario, up to the decision that matters."""
-    tracker = Tracker(int(SCENARIOS[name].format_id[3]), "p1")
-    for lines, request in REQUESTS[name]["steps"]:
-        tracker.lines(lines)
-        if request is not None:
-            tracker.request(request)
-    assert not tracker.unknown
-    return tracker
-
-
 def last_request(name: str) -> dict[str, Any]:
-    request: dict[str, Any] = REQUESTS[name]["steps"][-1][1]
+    request: dict[str, Any] = requests()[name]["steps"][-1][1]
     return request
 
 
@@ -63,7 +50,7 @@ def names(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_mask_is_exactly_what_showdown_takes(name: str) -> None:
-    judged = REQUESTS[name]["choices"]
+    judged = requests()[name]["choices"]
     ours = legal_choices(name).values()
     assert len(set(ours)) == len(ours), "two actions with one choice string"
     refused = [choice for choice in ours if choice not in judged]
@@ -118,8 +105,8 @@ def test_suspected_trapping_leaves_switches_open_whatever_is_true(name: str) -> 
 
 
 def test_hidden_refusals_are_unavailable_not_invalid() -> None:
-    assert REQUESTS["maybe trapped, and is"]["choices"]["switch 2"][0] == "unavailable"
-    assert REQUESTS["imprison"]["choices"]["move 2"][0] == "unavailable"
+    assert requests()["maybe trapped, and is"]["choices"]["switch 2"][0] == "unavailable"
+    assert requests()["imprison"]["choices"]["move 2"][0] == "unavailable"
 
 
 def test_a_z_move_is_open_where_its_plain_move_is_taunted() -> None:

@@ -64,7 +64,7 @@ def test_champions_has_its_own_moves_under_the_same_numbers() -> None:
     champions, nine = load_dex(find_format("gen9championsvgc2026regmb").tables), load_dex(9)
     assert load_dex(find_format("gen9vgc2025regi").tables) is nine
     assert champions.generation == 9
-    for names in ("species", "moves", "abilities", "items", "types", "natures"):
+    for names in ("species", "moves", "abilities", "items", "types"):
         assert getattr(champions, names).ids == getattr(nine, names).ids
     protect, fang = nine.moves["protect"], nine.moves["fishiousrend"]
     assert (nine.move_pp[protect], champions.move_pp[protect]) == (16, 8)

@@ -6,8 +6,7 @@ import pytest
 from sparring.games.pokemon.actions import ActionSpace, Names, Shown, fits_shown, fits_text, gimmicks_of
 from sparring.games.pokemon.actions.offer import AIM_FOE_1, AIM_FOE_2, AIM_NONE, OFFER, PREVIEW, TURN
 from sparring.games.pokemon.dex import load_dex
-from tests.games.pokemon.scenarios import SCENARIOS
-from tests.games.pokemon.test_actions import asked
+from tests.games.pokemon.scenarios import SCENARIOS, asked
 
 
 class Asked:

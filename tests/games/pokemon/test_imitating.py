@@ -19,8 +19,8 @@ from sparring.training.config import game_parts, load_config
 from sparring.training.datasets import Lessons
 from sparring.training.loop import train
 from sparring.training.run import RunFolder
+from tests.games.pokemon.numbering import in_numbers_of, more_moves
 from tests.games.pokemon.replays.truth import played
-from tests.games.pokemon.test_vocabulary import in_numbers_of, more_moves
 from tests.runs import lines
 
 SMALL = [

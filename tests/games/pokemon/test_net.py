@@ -1,45 +1,20 @@
 """The network: the same in steps and unrolled, and blind to the order of what has no order."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
-from sparring.core import GameSpec, InputError, RandomPlayer
+from sparring.core import InputError
 from sparring.core.settings import convert
-from sparring.games.pokemon import GAME, PokemonArena, PokemonNetwork, PokemonSettings
+from sparring.games.pokemon import GAME, PokemonNetwork, PokemonSettings
 from sparring.games.pokemon.columns import MOVES, TEAM
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.net import DexTables
 from sparring.games.pokemon.settings import Size
 from sparring.policy import parameter_count
+from tests.games.pokemon.numbering import real_rows
 
 FORMATS = ["gen1randombattle", "gen9ou", "gen9randomdoublesbattle", "gen9vgc2025regi", "gen9championsvgc2026regmb"]
-
-
-@cache
-def real_rows(format: str, rows: int, see: str = "raw") -> tuple[GameSpec, dict[str, Tensor], Tensor]:
-    """Rows from the middle of real battles."""
-    arena = PokemonArena(PokemonSettings(format=format, observation=see), matches=4, seed=0)
-    player, kept, legal = RandomPlayer(0), [], []
-    try:
-        while sum(map(len, legal)) < rows + 20:
-            decisions, _ = arena.wait()
-            if len(decisions):
-                copy = decisions.take(np.arange(len(decisions)))
-                kept.append(copy.observation)
-                legal.append(copy.legal)
-                arena.act(decisions, player.act(decisions).action)
-    finally:
-        arena.close()
-    observation = {name: np.concatenate([part[name] for part in kept])[-rows:] for name in kept[0]}
-    return (
-        arena.spec,
-        {name: torch.from_numpy(array) for name, array in observation.items()},
-        torch.from_numpy(np.concatenate(legal)[-rows:]),
-    )
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -15,7 +15,6 @@ import torch
 
 from sparring.core import Episodes, InputError, RandomPlayer, Vocabulary, shipped_weights
 from sparring.core.cache import cache_folder
-from sparring.core.distribution import masked_log_softmax
 from sparring.core.versions import present_spec
 from sparring.data import Dataset
 from sparring.games.pokemon import GAME, PokemonArena, PokemonNetwork, PokemonSettings
@@ -28,31 +27,9 @@ from sparring.policy.checkpoint import ABOUT, Checkpoint, load_checkpoint, parse
 from sparring.rollout import Collector, everyone
 from sparring.rollout.store import EpisodeStore, read_episodes, read_shard
 from sparring.serving.models import ModelSource
-from tests.games.pokemon.test_net import real_rows
+from tests.games.pokemon.numbering import ADDED, in_numbers_of, more_moves, probabilities, real_rows, with_moves
 
-ADDED = [f"metronoma{letter}" for letter in "abcdefghij"]
-"""Moves that sort into the middle of the dex."""
 NET = {"width": 32, "heads": 2}
-
-
-def with_moves(vocabulary: Vocabulary, moves: tuple[str, ...]) -> Vocabulary:
-    return replace(vocabulary, names={**vocabulary.names, "moves": moves})
-
-
-def more_moves(vocabulary: Vocabulary) -> Vocabulary:
-    return with_moves(vocabulary, tuple(sorted([*vocabulary.names["moves"], *ADDED])))
-
-
-def in_numbers_of(observation: dict, was: Vocabulary, now: Vocabulary) -> dict:
-    """The same rows, number by number: slow, and without the code under test."""
-    found = {name: np.array(array) for name, array in observation.items()}
-    for field, kinds in was.columns.items():
-        for index, number in np.ndenumerate(found[field]):
-            kind = kinds[index[-1]]
-            if kind and number:
-                name = was.names[kind][number - 1]
-                found[field][index] = now.names[kind].index(name) + 1 if name in now.names[kind] else 0
-    return found
 
 
 TABLES = {
@@ -74,13 +51,6 @@ def by_hand(weights: dict[str, torch.Tensor], was: Vocabulary, now: Vocabulary) 
             if name in was.names[kind]:
                 found[key][number] = weights[key][1 + was.names[kind].index(name)]
     return found
-
-
-def probabilities(policy: torch.nn.Module, observation: dict, legal: torch.Tensor) -> torch.Tensor:
-    rows = {name: torch.as_tensor(array) for name, array in observation.items()}
-    with torch.no_grad():
-        answer = policy.step(rows, legal, policy.initial_memory(len(legal)))
-    return torch.cat((masked_log_softmax(answer.logits, legal, xp=torch).exp(), answer.value[:, None]), dim=1)
 
 
 def fresh(spec, seed: int = 0) -> torch.nn.Module:
@@ -273,8 +243,7 @@ import sys
 import numpy as np
 from sparring.league import Entrant
 from sparring.games.pokemon import GAME
-from tests.games.pokemon.test_net import real_rows
-from tests.games.pokemon.test_vocabulary import probabilities
+from tests.games.pokemon.numbering import probabilities, real_rows
 
 entrant = Entrant.parse("pokemon-gen1")
 spec, observation, legal = real_rows("gen1randombattle", 64, see="full")

@@ -1,11 +1,11 @@
-"""The dex: species, moves, abilities, items, types and natures of a generation, exported from Showdown itself.
+"""The dex: species, moves, abilities, items and types of a generation, exported from Showdown itself.
 
     dex = load_dex(4)                     # cached; needs the installed tables. Or load_dex(format.tables)
     dex.species["Garchomp-Mega"]          # int: any spelling or id; 0 = unknown
     dex.species.ids[n]                    # str: Showdown id of number n; "" for 0
     dex.species.numbers                   # dict[str, int] from Showdown id (cosmetic formes map to their base)
     len(dex.species)                      # rows of the arrays below, the unknown row 0 included
-    (dex.moves, .abilities, .items, .types, .natures are such `Names` too)
+    (dex.moves, .abilities, .items, .types are such `Names` too)
 
     dex.species_stats[n]                  # int16[6] base hp, atk, def, spa, spd, spe
     dex.species_types[n]                  # uint8[2] type numbers, 0 where there is no second
@@ -20,7 +20,7 @@ is the unknown thing: all zeros, effectiveness 1.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -119,7 +119,6 @@ class Dex:
     abilities: Names
     items: Names
     types: Names
-    natures: Names
     raw: dict[str, Any]
     """`species`, `moves`, `abilities`, `items`, `natures`, `types`, `conditions` by id, as `export.js` wrote them."""
 
@@ -182,12 +181,6 @@ def _load(tables: str, showdown: str) -> Dex:
     return _build(raw)
 
 
-@lru_cache(maxsize=65536)
-def identify(name: str) -> str:
-    """`to_id`, remembered: protocol lines repeat the same few names."""
-    return to_id(name)
-
-
 def _build(raw: dict[str, Any]) -> Dex:
     cosmetic = {to_id(forme): id for id, entry in raw["species"].items() for forme in entry.get("cosmeticFormes", ())}
     species = Names(sorted(raw["species"]), cosmetic)
@@ -195,7 +188,6 @@ def _build(raw: dict[str, Any]) -> Dex:
     abilities = Names(sorted(raw["abilities"]), {})
     items = Names(sorted(raw["items"]), {})
     types = Names(sorted(raw["types"]), {})
-    natures = Names(sorted(raw["natures"]), {})
     all_species = [raw["species"][id] for id in species.ids[1:]]
     all_moves = [raw["moves"][id] for id in moves.ids[1:]]
 
@@ -213,7 +205,6 @@ def _build(raw: dict[str, Any]) -> Dex:
         abilities=abilities,
         items=items,
         types=types,
-        natures=natures,
         raw=raw,
         species_exists=rows(np.bool_, [entry["exists"] for entry in all_species]),
         species_stats=rows(np.int16, [entry["baseStats"] for entry in all_species]),

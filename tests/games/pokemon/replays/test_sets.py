@@ -11,8 +11,8 @@ from sparring.games.pokemon.replays import sets
 from sparring.games.pokemon.replays.download import download
 from sparring.games.pokemon.replays.sets import DataSet
 from tests.commands import one_line, sparring
+from tests.games.pokemon.replays.data_sets import BARE, kept, metamon, pokechamp, vgc
 from tests.games.pokemon.replays.sites import Hub, serving
-from tests.games.pokemon.replays.test_download import BARE, kept, metamon, pokechamp, vgc
 from tests.warm import run
 
 LAYOUTS = {"metamon": (metamon, 10), "pokechamp": (pokechamp, 3), "vgc": (vgc, 12)}

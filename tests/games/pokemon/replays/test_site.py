@@ -15,8 +15,8 @@ from sparring.games.pokemon.replays import site as sites
 from sparring.games.pokemon.replays.download import download
 from sparring.games.pokemon.replays.site import ReplaySite
 from tests.commands import one_line
+from tests.games.pokemon.replays.data_sets import BARE, kept
 from tests.games.pokemon.replays.sites import Showdown, serving
-from tests.games.pokemon.replays.test_download import BARE, kept
 from tests.warm import Process, run
 
 NOW = 1_700_000_000
