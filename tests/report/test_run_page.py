@@ -38,7 +38,12 @@ def test_win_rates_have_their_intervals_and_losses_their_curves(tmp_path):
 
 def test_validation_is_shown_by_kind_and_turn_with_calibration(tmp_path):
     figures = {"log_loss": 1.2, "top1": 0.5, "top3": 0.9, "frequent_top1": 0.2, "turn/1/top1": 0.4}
-    figures |= {"kind/move/top1": 0.3, "kind/switch/top1": 0.6, "policy_bin/0/foretold": 0.1, "policy_bin/0/came": 0.2}
+    figures |= {
+        "kind/move/top1": 0.3,
+        "kind/switch/top1": 0.6,
+        "policy_bin/0/predicted": 0.1,
+        "policy_bin/0/observed": 0.2,
+    }
     page = run_page(
         made(tmp_path / "run", update(1, **{f"validation/{name}": value for name, value in figures.items()}))
     )

@@ -107,7 +107,7 @@ def _validation(lines: Sequence[Line], group: str) -> Iterator[str]:
         return
     yield _plot("Log loss", "of what was chosen", curves([_curve(validated, f"{group}/log_loss")]))
     told = [_curve(validated, f"{group}/{name}", label=name.replace("_", " ")) for name in _SHARES]
-    yield _plot("Foretold", "likeliest, three likeliest, most frequent", curves(told, low=0.0, high=1.0))
+    yield _plot("Predicted", "likeliest, three likeliest, most frequent", curves(told, low=0.0, high=1.0))
     last = validated[-1]
     kinds = [kind for kind, _ in _parts(last, f"{group}/kind/") if kind != "forced"]
     by_kind = [_curve(validated, f"{group}/kind/{kind}/top1", label=kind) for kind in kinds]
@@ -121,12 +121,12 @@ def _validation(lines: Sequence[Line], group: str) -> Iterator[str]:
         bins = [name.split("/")[2] for name in last if name.startswith(f"{group}/{what}_bin/")]
         at = f"{group}/{what}_bin"
         points = [
-            (last.get(f"{at}/{bin}/foretold", 0.0), last.get(f"{at}/{bin}/came", 0.0)) for bin in sorted(set(bins))
+            (last.get(f"{at}/{bin}/predicted", 0.0), last.get(f"{at}/{bin}/observed", 0.0)) for bin in sorted(set(bins))
         ]
         if points:
             about = f"error {last.get(f'{group}/{what}_calibration_error', 0.0):.3f}; on the line it is right"
-            line = [Curve("as foretold", [(low, low), (1.0, 1.0)]), Curve("as it came", points)]
-            yield _plot(f"Calibration of the {what}", about, curves(line, low=low, high=1.0, across="foretold"))
+            line = [Curve("perfectly calibrated", [(low, low), (1.0, 1.0)]), Curve("observed", points)]
+            yield _plot(f"Calibration of the {what}", about, curves(line, low=low, high=1.0, across="predicted"))
 
 
 def _parts(line: Line, prefix: str) -> Iterator[tuple[str, float]]:

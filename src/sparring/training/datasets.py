@@ -16,9 +16,9 @@ from sparring.data.hiding import hide_guesses
 from sparring.data.statistics import words_for
 from sparring.inference import Device
 from sparring.learn import parallel
-from sparring.learn.foretelling import Foretelling, count_choices
 from sparring.learn.imitation import ImitationSettings
 from sparring.learn.offline import OfflineSettings
+from sparring.learn.validation import Validation, count_choices
 from sparring.policy import Policy, Versatile, policy_for
 from sparring.training.config import TrainConfig, validation_day
 
@@ -122,13 +122,13 @@ class HeldOut:
         self._several = len({str(one.settings.get("format")) for one in specs}) > 1
 
     def validate(self, policy: Policy, frequent: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
-        """The metrics of `Foretelling`, under `validation/` and, for matches held out by date, `validation_later/`.
+        """The metrics of `Validation`, under `validation/` and, for matches held out by date, `validation_later/`.
 
         `frequent` as in `Lessons`.
         """
         found: dict[str, float] = {}
         for name, data in self._parts.items():
-            figures, rows = Foretelling(), 0
+            figures, rows = Validation(), 0
             with closing(data.epoch()) as batches:
                 for batch in batches:
                     spec = batch.episodes.spec

@@ -1,4 +1,4 @@
-"""Foretelling: every figure by hand, the groups that decisions are told in, and sums that no batch changes."""
+"""Validation: every figure by hand, the groups that decisions are told in, and sums that no batch changes."""
 
 from dataclasses import replace
 
@@ -8,8 +8,8 @@ import torch
 
 from sparring.core.episodes import pack_mask
 from sparring.inference import Device
-from sparring.learn.foretelling import BINS, Foretelling, count_choices
 from sparring.learn.outputs import row_outputs
+from sparring.learn.validation import BINS, Validation, count_choices
 from tests import hex
 from tests.data.stores import played, rated
 
@@ -33,8 +33,8 @@ class Parity:
         return np.where(action == 3, -1, action % 2)
 
 
-def foretold(policy, *parts, frequent=None, **options):
-    made = Foretelling()
+def validated(policy, *parts, frequent=None, **options):
+    made = Validation()
     for part in parts:
         made.add(policy, part, np.ones(ACTIONS) if frequent is None else frequent, device=DEVICE, **options)
     return made.metrics()
@@ -49,7 +49,7 @@ def test_the_figures_are_means_over_decisions(episodes):
     policy, action = hex.policy(), episodes.steps.action
     chance = chances(policy, episodes)
     order = np.argsort(-chance, axis=1)
-    found = foretold(policy, episodes)
+    found = validated(policy, episodes)
     assert found["decisions"] == episodes.rows
     assert found["log_loss"] == pytest.approx(-np.log(chance[np.arange(len(action)), action]).mean(), rel=1e-4)
     assert found["top1"] == pytest.approx((order[:, 0] == action).mean())
@@ -57,10 +57,10 @@ def test_the_figures_are_means_over_decisions(episodes):
     assert 0 < found["top1"] < found["top3"] < 1
 
 
-def test_a_set_of_possible_actions_is_foretold_as_a_whole(episodes):
+def test_a_set_of_possible_actions_is_predicted_as_a_whole(episodes):
     legal = episodes.unpack_legal()
     open_ended = replace(episodes, steps=replace(episodes.steps, consistent=pack_mask(legal)))
-    found = foretold(hex.policy(), open_ended)
+    found = validated(hex.policy(), open_ended)
     assert found["log_loss"] == pytest.approx(0, abs=1e-5)
     assert found["top1"] == found["top3"] == found["frequent_top1"] == 1
 
@@ -69,7 +69,7 @@ def test_what_was_most_frequent_is_named_among_what_is_legal(episodes):
     legal, action = episodes.unpack_legal(), episodes.steps.action
     frequent = np.arange(ACTIONS) % 7 + np.arange(ACTIONS) / 100  # no two alike
     named = [max(np.flatnonzero(row), key=frequent.__getitem__) for row in legal]
-    assert foretold(hex.policy(), episodes, frequent=frequent)["frequent_top1"] == (named == action).mean()
+    assert validated(hex.policy(), episodes, frequent=frequent)["frequent_top1"] == (named == action).mean()
 
 
 def test_choices_are_counted_and_one_of_a_set_counts_for_its_share(episodes):
@@ -82,7 +82,7 @@ def test_choices_are_counted_and_one_of_a_set_counts_for_its_share(episodes):
 
 
 def test_decisions_are_told_by_kind_turn_rating_and_format(episodes):
-    found = foretold(hex.policy(), episodes, words=Parity(), name="gen0")
+    found = validated(hex.policy(), episodes, words=Parity(), name="gen0")
     decisions = {name.removesuffix("decisions"): value for name, value in found.items() if name.endswith("decisions")}
     forced = episodes.unpack_legal().sum(axis=1) == 1
     action, lengths = episodes.steps.action, episodes.headers.lengths
@@ -104,14 +104,14 @@ def test_a_group_has_the_figures_of_its_own_decisions(episodes):
     policy, action = hex.policy(), episodes.steps.action
     rows = np.repeat(episodes.headers.rating == 1390, episodes.headers.lengths)
     right = chances(policy, episodes).argmax(axis=1) == action
-    assert foretold(policy, episodes)["rating/1200/top1"] == pytest.approx(right[rows].mean())
+    assert validated(policy, episodes)["rating/1200/top1"] == pytest.approx(right[rows].mean())
 
 
 def test_the_batches_that_are_added_do_not_matter(episodes):
     policy = hex.policy()
-    whole = foretold(policy, episodes, words=Parity())
+    whole = validated(policy, episodes, words=Parity())
     half = len(episodes) // 2
-    parts = foretold(
+    parts = validated(
         policy, episodes.take(np.arange(half)), episodes.take(np.arange(half, len(episodes))), words=Parity()
     )
     assert parts.keys() == whole.keys()
@@ -119,18 +119,18 @@ def test_the_batches_that_are_added_do_not_matter(episodes):
         assert parts[name] == pytest.approx(value, rel=1e-4, abs=1e-6), name
 
 
-def test_calibration_compares_what_was_foretold_with_what_came(episodes):
+def test_calibration_compares_what_was_predicted_with_what_was_observed(episodes):
     policy, action = hex.policy(), episodes.steps.action
     confidence = chances(policy, episodes).max(axis=1).astype(np.float64)
     right = chances(policy, episodes).argmax(axis=1) == action
     at = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    found = foretold(policy, episodes)
+    found = validated(policy, episodes)
     gap = sum(abs(confidence[at == bin].sum() - right[at == bin].sum()) for bin in range(BINS)) / len(at)
     assert found["policy_calibration_error"] == pytest.approx(gap, abs=1e-4)
     for bin in np.unique(at):
         assert found[f"policy_bin/{bin}/share"] == pytest.approx((at == bin).mean(), abs=1e-6)
-        assert found[f"policy_bin/{bin}/foretold"] == pytest.approx(confidence[at == bin].mean(), abs=1e-5)
-        assert found[f"policy_bin/{bin}/came"] == pytest.approx(right[at == bin].mean(), abs=1e-6)
+        assert found[f"policy_bin/{bin}/predicted"] == pytest.approx(confidence[at == bin].mean(), abs=1e-5)
+        assert found[f"policy_bin/{bin}/observed"] == pytest.approx(right[at == bin].mean(), abs=1e-6)
 
 
 def test_a_value_that_is_always_zero_is_off_by_how_one_sided_results_are(episodes):
@@ -138,7 +138,7 @@ def test_a_value_that_is_always_zero_is_off_by_how_one_sided_results_are(episode
     with torch.no_grad():
         for parameter in policy.parameters():
             parameter.zero_()
-    found = foretold(policy, episodes)
+    found = validated(policy, episodes)
     outcome = np.repeat(episodes.headers.outcome, episodes.headers.lengths)
     assert found["value_calibration_error"] == pytest.approx(abs(outcome.mean()), abs=1e-6)
     assert found[f"value_bin/{BINS // 2}/share"] == 1
@@ -146,4 +146,4 @@ def test_a_value_that_is_always_zero_is_off_by_how_one_sided_results_are(episode
 
 
 def test_nothing_added_is_no_figure():
-    assert Foretelling().metrics() == {}
+    assert Validation().metrics() == {}

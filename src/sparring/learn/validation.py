@@ -1,13 +1,13 @@
-"""How well a policy foretells what others chose and how their matches ended: the figures of a validation.
+"""Validation: how well a policy predicts what other players chose and how their matches ended.
 
-Every figure is a mean over decisions. Beside the mean over all of them stand those of some: by the kind of choice,
-where the game has words for it (a total flatters: replacements are easier than moves, and a decision with one legal
-action is no decision), by turn, by rating, by format. What a policy should be compared with is the choice that was most
-frequent where it learned, among those that are legal.
+Every metric is a mean over decisions: over all of them, and over groups by the kind of choice, if the game has words
+for it (the total flatters: replacements are easier than moves, and a decision with one legal action is not a decision),
+by turn, by rating and by format. The baseline is the legal choice that was most frequent in training.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,11 @@ from sparring.learn.outputs import row_outputs
 from sparring.policy import Policy
 
 BINS = 10
-"""Groups of like probability, or of like value, in which what was foretold is compared with what came."""
+"""Groups of similar probability or value, in which the predicted and the observed mean are compared."""
 RATING_BAND = 200
-"""Points of rating that are told together."""
+"""Rating points per group."""
 _TURNS = (1, 2, 4, 8, 16, 32, 64)
-"""Turns at which another group of them begins."""
+"""First turns of the groups by turn."""
 _FORCED = "forced"
 """The kind of decisions with one legal action."""
 
@@ -33,13 +33,13 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass
-class Foretelling:
+class Validation:
     """The sums of a validation, to which batches are added."""
 
     _sums: dict[str, Numbers] = field(default_factory=dict)
     """By group (`kind/move/`): decisions, and the sums of each of `_FIGURES`."""
     _bins: dict[str, Numbers] = field(default_factory=dict)
-    """By what is foretold: `float64[BINS, 3]` decisions, sum of what was foretold, of what came."""
+    """By what is predicted: `float64[BINS, 3]` decisions, sum of predictions, sum of observations."""
 
     def add(
         self,
@@ -51,9 +51,9 @@ class Foretelling:
         words: Words | None = None,
         name: str = "",
     ) -> None:
-        """Adds whole `episodes`, which `name` tells apart from others if it is given.
+        """Adds whole `episodes`, also as a group of their own if a `name` is given.
 
-        `frequent: float64[actions]` is how often each action was chosen in such episodes where the policy learned.
+        `frequent: float64[actions]` is how often each action was chosen in such episodes in training.
         """
         log_probs, values = row_outputs(policy, episodes, device=device)
         legal, chosen = episodes.unpack_legal(), chosen_actions(episodes, slice(None))
@@ -74,14 +74,14 @@ class Foretelling:
         outcome = np.repeat(episodes.headers.outcome, episodes.headers.lengths)
         self._compare("value", to_numpy(values), outcome, low=-1.0, high=1.0)
 
-    def _compare(self, what: str, foretold: Numbers, came: NDArray[np.generic], *, low: float, high: float) -> None:
-        at = ((foretold - low) / (high - low) * BINS).astype(np.intp).clip(0, BINS - 1)
-        each = (np.ones(len(at)), foretold, came.astype(np.float64))
+    def _compare(self, what: str, predicted: Numbers, observed: NDArray[Any], *, low: float, high: float) -> None:
+        at = ((predicted - low) / (high - low) * BINS).astype(np.intp).clip(0, BINS - 1)
+        each = (np.ones(len(at)), predicted, observed.astype(np.float64))
         sums = np.stack([np.bincount(at, weights, minlength=BINS) for weights in each], axis=1)
         self._bins[what] = self._bins.get(what, np.zeros_like(sums)) + sums
 
     def metrics(self) -> dict[str, float]:
-        """All figures by name, such as `top1`, `kind/move/top1`, `policy_bin/3/came`; empty if nothing was added."""
+        """All metrics by name: `top1`, `kind/move/top1`, `policy_bin/3/observed`, ...; empty if nothing was added."""
         found: dict[str, float] = {}
         for group, sums in self._sums.items():
             found |= {f"{group}{name}": float(total / sums[0]) for name, total in zip(_FIGURES, sums[1:], strict=True)}
@@ -93,8 +93,8 @@ class Foretelling:
             for at in np.flatnonzero(rows).tolist():
                 about = {
                     "share": rows[at] / rows.sum(),
-                    "foretold": bins[at, 1] / rows[at],
-                    "came": bins[at, 2] / rows[at],
+                    "predicted": bins[at, 1] / rows[at],
+                    "observed": bins[at, 2] / rows[at],
                 }
                 found |= {f"{what}_bin/{at}/{name}": float(value) for name, value in about.items()}
         return found
@@ -104,7 +104,7 @@ _FIGURES = ("log_loss", "top1", "top3", "frequent_top1")
 
 
 def count_choices(episodes: Episodes) -> NDArray[np.float64]:
-    """`float64[actions]` how often each action was chosen; one of a set counts for its share of it."""
+    """`float64[actions]` how often each action was chosen; of a set of n possible ones, each counts 1 / n."""
     chosen = chosen_actions(episodes, slice(None))
     return np.asarray(1.0 / chosen.sum(axis=1) @ chosen, np.float64)
 
@@ -112,7 +112,7 @@ def count_choices(episodes: Episodes) -> NDArray[np.float64]:
 def _groups(
     episodes: Episodes, legal: NDArray[np.bool_], chosen: NDArray[np.bool_], words: Words | None, name: str
 ) -> Mapping[str, NDArray[np.bool_] | slice]:
-    """The rows of every group of decisions that has any, by the beginning of its metrics' names."""
+    """The rows of every group that has any, by the prefix of its metrics' names."""
     headers = episodes.headers
     groups: dict[str, NDArray[np.bool_] | slice] = {"": slice(None)}
     if name:
