@@ -102,7 +102,7 @@ def _require(kept: bool, rule: str) -> None:
         raise ArenaFault(rule)
 
 
-def _forbid(broken: NDArray[np.bool_], rule: str, decisions: Decisions) -> None:
+def _forbid(broken: NDArray[np.bool_] | np.bool_, rule: str, decisions: Decisions) -> None:
     """Names the first row with `broken: bool[k]`, if there is one."""
     if broken.any():
         row = int(broken.argmax())
