@@ -1,18 +1,23 @@
 """Replays a second: gen8ou logs into both players' episodes, beside the bare tracker reading the same lines.
 
-The limit is the tracker alone, which has to read every line once a side; of two workers, twice what one does. Logs are
-of the heuristic player against itself, played at the start, unless `--logs` names a folder or file of others; the same
-logs are read again and again under other ids.
+The limit is the tracker alone, which has to read every line once a side; of two workers, twice what one does, with the
+time that they take to start and end (`whole`) and without (`steady`). Logs are of the heuristic player against itself,
+played at the start, unless `--logs` names a folder or file of others; the same logs are read again and again under
+other ids.
 """
 
 import json
 import resource
+import shutil
 import sys
 import tempfile
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
+from statistics import median
 from time import perf_counter
+from typing import NamedTuple
 
 import measure
 from sparring.core.replays import Filters, Replay
@@ -52,15 +57,40 @@ def parse(replays: list[Replay]) -> None:
         shard_bytes(episodes, about={})
 
 
-def whole(folder: Path, replays: list[Replay], workers: int) -> float:
-    """Replays a second of wall time through `import_replays`, worker start and writing included."""
+class Run(NamedTuple):
+    """A whole run of `import_replays`; rates are replays a second of wall time."""
+
+    whole: float
+    """Start and end of the workers included."""
+    steady: float
+    """From when each worker has read its first chunk to when the last one is written."""
+    own_share: float
+    """CPU time of this process, which finds and writes, for a CPU second of the workers."""
+
+
+def run(folder: Path, replays: list[Replay], workers: int) -> Run:
+    """Reads `replays` into a store of their own, which is removed."""
     source, output = folder / f"{workers}.jsonl", folder / f"store-{workers}"
     with source.open("w") as file:
         file.writelines(json.dumps(asdict(replace(one, rating=0.0, format=FORMAT))) + "\n" for one in replays)
+    written: list[tuple[float, int]] = []
+    own, others = _cpu(resource.RUSAGE_SELF), _cpu(resource.RUSAGE_CHILDREN)
     started = perf_counter()
-    report = import_replays(ImportPlan("pokemon", [source], output, workers=workers))
+    report = import_replays(
+        ImportPlan("pokemon", [source], output, workers=workers),
+        on_progress=lambda report: written.append((perf_counter(), report.accepted)),
+    )
+    seconds = perf_counter() - started
+    own, others = _cpu(resource.RUSAGE_SELF) - own, _cpu(resource.RUSAGE_CHILDREN) - others
     assert report.accepted == len(replays), report
-    return report.accepted / (perf_counter() - started)
+    shutil.rmtree(output)
+    (begun, before), (ended, after) = written[max(workers, 1) - 1], written[-1]
+    return Run(report.accepted / seconds, (after - before) / (ended - begun), own / others if others else 1.0)
+
+
+def _cpu(who: int) -> float:
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
@@ -89,14 +119,19 @@ def main() -> None:
             limit="tracker alone",
             ratio=rate["parse"] / rate["tracker"],
         )
-        more = [Replay(f"gen8ou-{at}", text) for at, text in enumerate(islice(cycle(texts), 4 * count))]
-        one, two = (whole(folder, more, workers) for workers in (1, 2))
-        measure.figure("whole run, 1 worker", one, "replays/s")
-        measure.figure("whole run, 2 workers", two, "replays/s", limit="twice 1 worker", ratio=two / (2 * one))
+        more = [Replay(f"gen8ou-{at}", text) for at, text in enumerate(islice(cycle(texts), 16 * count))]
+        runs = measure.in_turns({str(n): partial(run, folder, more, n) for n in (1, 2)}, 1 if given.quick else 2)
+        for name in ("steady", "whole"):
+            one, two = (median(getattr(found, name) for found in runs[workers]) for workers in ("1", "2"))
+            what = f"{name} run of {len(more):,}"
+            measure.figure(f"{what}, 1 worker", one, "replays/s")
+            measure.figure(f"{what}, 2 workers", two, "replays/s", limit="twice 1 worker", ratio=two / (2 * one))
+        share = median(found.own_share for found in runs["2"])
+        measure.figure("CPU time of the process that writes, of 2 workers'", share, "CPU-s/CPU-s")
         if given.memory:
             for total in (2_000, 20_000):
                 repeated = [Replay(f"gen8ou-{total}{at}", text) for at, text in enumerate(islice(cycle(texts), total))]
-                whole(folder, repeated, 0)
+                run(folder, repeated, 0)
                 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
                 measure.figure(f"peak memory after {total:,} replays", peak, "MB")
 

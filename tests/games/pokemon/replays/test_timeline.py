@@ -170,9 +170,9 @@ def test_an_illusion_that_ends_was_itself_all_along() -> None:
     came = deed(timeline).stint
     assert came is not None
     assert (came.member.name, came.shown.name) == ("Zoroark", "Jynx")
-    told = [line for line in timeline.illusions[0].values() if line is not None]
+    told = [line for line in timeline.corrections[0].values() if line is not None]
     assert told == [["", "switch", "p1a: Zoroark", "Zoroark, M", "100/100"]]
-    assert not timeline.illusions[1]
+    assert not timeline.corrections[1]
 
 
 def test_a_swap_of_places_does_not_swap_what_was_told() -> None:

@@ -81,6 +81,7 @@ class Comparison:
             for told in side
             for pokemon in told["request"]["side"]["pokemon"]
         )
+        self._desynced = _desynced(battle["log"])
         for number, side in enumerate(parsed.sides):
             self._compare(_shown_decisions(battle["sides"][number]), parsed.timeline, side, number)
 
@@ -121,8 +122,30 @@ class Comparison:
             ]
             if any(one["moves"][0]["id"] == "fight" for one in told["request"].get("active", ())):
                 side.observation["active_moves"][row, 0, :, c.MOVE_DISABLED] = 0.0
+        self._unpaid = self._unsure_costs(memory.fields, live, [timeline.decisions[at].line for at in side.turn], number)
         if not disguises:
             self._compare_rows(side.observation, memory.fields, names, live, self._clinging)
+
+    def _unsure_costs(self, live: Mapping[str, Array], tracker: Tracker, read: list[int], number: int) -> Array:
+        """`bool[r, TEAM, MOVES]` own moves of which a log does not tell whether they were used; `read[r]` lines were.
+
+        In generation 1 a Pokémon that thaws makes another's move, for which some move of its own pays; and who mimics
+        a move that it has has it twice.
+        """
+        unsure = np.zeros((len(read), TEAM, MOVES), np.bool_)
+        for line, side, name in self._desynced:
+            if side == number:
+                unsure[np.array(read) > line, tracker.names.index(name)] = True
+        mimic = self.ids.index("mimic")
+        for place in range(SLOTS):
+            for row in np.flatnonzero(live["active"][:, place, c.ACTIVE_MIMIC] > 0).tolist():
+                who = int(live["active_ids"][row, place, c.ACTIVE_ID_POKEMON]) - 1
+                own = live["move_ids"][row, who]
+                twice = _listed_twice(live["active_move_ids"][row, place])
+                if twice.any():
+                    moves = [mimic, *live["active_move_ids"][row, place][twice].tolist()]
+                    unsure[row:, who] |= np.isin(own, moves)
+        return unsure
 
     def _has(self, told: Mapping[str, Any], side: SideOfBattle, row: int, names: list[str]) -> bool:
         """Whether the true choice is among those that were parsed."""
@@ -228,7 +251,8 @@ class Comparison:
             shown = (mine > 0) & ~np.isin(mine, hidden_powers)
             found = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
             self.differences["own moves"] += int((shown & ~found).sum())
-            self._compare_columns("own", parsed["moves"][:, slot], live["moves"][:, other], mine, theirs)
+            unsure = self._unpaid[:, other]
+            self._compare_columns("own", parsed["moves"][:, slot], live["moves"][:, other], mine, theirs, unsure)
         for place in range(2 * SLOTS):
             mine, theirs = parsed["active_move_ids"][:, place], live["active_move_ids"][:, place]
             shown = (mine > 0) & ~np.isin(mine, hidden_powers)
@@ -244,15 +268,22 @@ class Comparison:
                 for one in (columns, others):
                     one[borrowed, :, c.MOVE_PP] *= one[borrowed, :, c.MOVE_MAX_PP]
                     one[borrowed, :, c.MOVE_MAX_PP] = 1.0
-            self._compare_columns(what, columns, others, mine, theirs)
+            who = live["active_ids"][:, place, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1
+            unsure = self._unpaid[np.arange(len(who)), who % TEAM] & (who >= 0)[:, None] & (place < SLOTS)
+            self._compare_columns(what, columns, others, mine, theirs, unsure)
         for row in range(TEAM, 2 * TEAM):
             mine, theirs = parsed["move_ids"][:, row], live["move_ids"][:, row]
             self._compare_columns("foe", parsed["moves"][:, row], live["moves"][:, row], mine, theirs)
 
-    def _compare_columns(self, whose: str, mine: Array, theirs: Array, numbers: Array, others: Array) -> None:
-        """Columns `float32[r, MOVES, columns]` of moves whose numbers are `int16[r, MOVES]`."""
+    def _compare_columns(
+        self, whose: str, mine: Array, theirs: Array, numbers: Array, others: Array, unsure: Array | None = None
+    ) -> None:
+        """Columns `float32[r, MOVES, columns]` of moves whose numbers are `int16[r, MOVES]`.
+
+        `unsure: bool[r, MOVES]` those of `theirs` of which a log does not tell whether they were used.
+        """
         rolling = [self.ids.index(move) for move in ("rollout", "iceball")]
-        compared = (numbers > 0) & ~np.isin(numbers, rolling)
+        compared = (numbers > 0) & ~np.isin(numbers, rolling) & ~_listed_twice(numbers)
         same = (numbers[..., :, None] == others[..., None, :]) & compared[..., :, None]
         for column in range(mine.shape[-1]):
             more = mine[..., :, None, column] - theirs[..., None, :, column]
@@ -262,9 +293,30 @@ class Comparison:
             if column == c.MOVE_PP and (self._danced or self._seeming):
                 # Bound to the dance by a Choice item, it tries its own move in vain; an illusion's Pressure is none.
                 different[:] = False
+            if column in (c.MOVE_PP, c.MOVE_REVEALED) and unsure is not None:
+                different &= ~unsure[..., None, :]
             if column == c.MOVE_DISABLED:  # what does not show forbids nothing
                 different = more > 1e-6
             self.differences[f"{whose} move column {column}"] += int((same & different).sum())
+
+
+def _listed_twice(numbers: Array) -> Array:
+    """`bool[..., MOVES]` which of the moves `int16[..., MOVES]` are there twice: by Mimic."""
+    return np.asarray(((numbers[..., :, None] == numbers[..., None, :]) & (numbers[..., None, :] > 0)).sum(axis=-1) > 1)
+
+
+def _desynced(log: str) -> list[tuple[int, int, str]]:
+    """Moves that a Pokémon made by the Desync Clause: number of the line, side and name."""
+    found, hinted = [], False
+    for at, line in enumerate(log.split("\n")):
+        if line.startswith("|-hint|In Gen 1, if both players would see the same Pokémon using different moves"):
+            hinted = True
+        elif line.startswith("|move|"):
+            who = line.split("|")[2]
+            if hinted:
+                found.append((at, int(who[1]) - 1, who[5:]))
+            hinted = False
+    return found
 
 
 def _excuse_unknown_sets(different: Array, columns: Array, ids: Array) -> None:

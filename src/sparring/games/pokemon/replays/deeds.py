@@ -108,8 +108,9 @@ class Timeline:
     names: list[str]
     ratings: list[float]
     decisions: list[Decision]
-    illusions: tuple[dict[int, list[str] | None], dict[int, list[str] | None]]
-    """By side: lines that its own illusions falsify, as it knew them; None for those that told it nothing."""
+    corrections: tuple[dict[int, list[str] | None], dict[int, list[str] | None]]
+    """By side: lines that are wrong about it (own illusions, moves that are not its own), as it knew them; None for
+    those that told it nothing."""
     transforms: bool
     """Somebody took the looks and moves of another."""
     winner: int

@@ -8,6 +8,7 @@ own list that the log never shows may be chosen too; it has no number in the row
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +114,8 @@ class _Tables:
     sounds: NDArray[np.bool_]
     flies: NDArray[np.bool_]
     not_twice: NDArray[np.bool_]
+    rousing: NDArray[np.bool_]
+    """Moves that in generation 1 may spare their target, without a word, the turn of recharging."""
     rolling: NDArray[np.int16]
     """Moves that go on by themselves for a while, without a word and at no cost: nobody can count their PP."""
     choice_items: NDArray[np.int16]
@@ -146,11 +149,18 @@ def _tables(name: str, showdown: str) -> _Tables:
         sounds=flags["sound"],
         flies=flags["gravity"],
         not_twice=flags["cantusetwice"],
+        rousing=np.array([dex.generation == 1 and _rouses(dex.raw["moves"].get(id, {})) for id in dex.moves.ids]),
         rolling=np.array([dex.moves[id] for id in ("rollout", "iceball") if dex.moves[id]], np.int16),
         choice_items=np.array([dex.items[id] for id in _CHOICE_ITEMS if dex.items[id]], np.int16),
         crystals=crystals,
         mega_stones=stones,
     )
+
+
+def _rouses(move: Mapping[str, Any]) -> bool:
+    """Whether a move may make its target flinch, or binds it."""
+    flinches = any(one.get("volatileStatus") == "flinch" for one in move.get("secondaries") or ())
+    return flinches or move.get("volatileStatus") == "partiallytrapped"
 
 
 def _held(rows: Mapping[str, Array], place: int) -> NDArray[np.intp]:
@@ -259,7 +269,7 @@ def _write_aims(
     forbidden[shown, asked.made[shown, place]] = False
     acts = (told["acts"] > 0)[:, None]
     allowed, max_allowed = ~np.where(dynamaxed, max_forbidden, forbidden) & acts, ~max_forbidden & acts
-    _lock(rows, place, told, allowed)
+    _lock(rows, place, told, allowed, asked, tables)
     _write_disabled(rows, place, told, allowed)
     aims = np.where(dynamaxed, tables.max_aims[move], tables.aims[move])
     free = told["locked"] == 0
@@ -326,11 +336,20 @@ def _write_disabled(rows: Mapping[str, Array], place: int, told: NDArray[np.void
         disabled[row + 1] = disabled[row]
 
 
-def _lock(rows: Mapping[str, Array], place: int, told: NDArray[np.void], allowed: NDArray[np.bool_]) -> None:
+def _lock(
+    rows: Mapping[str, Array],
+    place: int,
+    told: NDArray[np.void],
+    allowed: NDArray[np.bool_],
+    asked: Asked,
+    tables: _Tables,
+) -> None:
     """Where a Pokémon has one order only, only that is allowed."""
     columns, ids = rows["active"][:, place], rows["active_ids"][:, place]
     move = rows["active_move_ids"][:, place]
-    told["locked"] = np.where((columns[:, c.ACTIVE_RECHARGING] > 0) & (told["acts"] > 0), RECHARGE, told["locked"])
+    spent = (columns[:, c.ACTIVE_RECHARGING] > 0) & asked.hidden[:, place] & asked.stayed[:, place]
+    spent &= ~tables.rousing[rows["active_ids"][:, SLOTS, c.ACTIVE_ID_LAST_MOVE]]
+    told["locked"] = np.where(spent & (told["acts"] > 0), RECHARGE, told["locked"])
     prepared = ids[:, c.ACTIVE_ID_PREPARED_MOVE]
     going_on = (columns[:, c.ACTIVE_PREPARING] > 0) & (prepared > 0) & (told["acts"] > 0)
     listed = move == prepared[:, None]

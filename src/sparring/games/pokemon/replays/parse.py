@@ -12,7 +12,7 @@ from sparring.core.replays import Rejected
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.actions import GIMMICKS, ActionSpace, Names, Shown, action_space, fits_shown
-from sparring.games.pokemon.actions.offer import CALLED, FORCED, PREVIEW, STRUGGLE, TURN, flat
+from sparring.games.pokemon.actions.offer import CALLED, FORCED, PREVIEW, RECHARGE, STRUGGLE, TURN, flat
 from sparring.games.pokemon.actions.powered import crystal_of
 from sparring.games.pokemon.columns import SLOTS, TEAM
 from sparring.games.pokemon.formats import Format
@@ -118,7 +118,7 @@ def _read_side(
     if not decisions:
         raise Rejected(Reason.NO_DECISIONS, "a side never chose")
     kinds = [decision for _, decision in decisions]
-    told = _told(lines, timeline.illusions[number])
+    told = _told(lines, timeline.corrections[number])
     team = timeline.teams[number]
     tracker = Tracker(format.tables, f"p{number + 1}", showdown=format.showdown)
     tracker.own_team([(member.name, member.details) for member in team])
@@ -148,11 +148,11 @@ def _read_side(
     return SideOfBattle(rows, legal, consistent, np.array([at for at, _ in decisions], np.int32), filled), tracker
 
 
-def _told(lines: list[list[str]], illusions: Mapping[int, list[str] | None]) -> list[list[str]]:
-    """The log as the own side understands it: it knows its own illusions."""
-    if not illusions:
+def _told(lines: list[list[str]], corrections: Mapping[int, list[str] | None]) -> list[list[str]]:
+    """The log as the own side understands it: it knows its own illusions, and which moves are its own."""
+    if not corrections:
         return lines
-    return [illusions.get(at, line) or [] for at, line in enumerate(lines)]
+    return [corrections.get(at, line) or [] for at, line in enumerate(lines)]
 
 
 def _follow(tracker: Tracker, lines: list[list[str]], decisions: Sequence[Decision]) -> dict[str, Array]:
@@ -198,6 +198,8 @@ def _asked(
             made[row, place] = at
             if deed.move == "Struggle":
                 locked[row, place] = STRUGGLE
+            elif deed.locked and not deed.move:
+                locked[row, place] = RECHARGE
             elif deed.locked or _held_to_it(move, rows["active_ids"][row, place]):
                 locked[row, place] = 1 + at if at >= 0 else CALLED
     return Asked(

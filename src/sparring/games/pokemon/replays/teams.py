@@ -24,8 +24,8 @@ class Team:
         """How many are brought; 0 if the log does not say."""
         self.drawn = False
         """Moves aimed at this side may have hit another place of it than was chosen, from now to the turn's end."""
-        self.illusions: dict[int, list[str] | None] = {}
-        """Lines that its own illusions falsify, by number; see `Timeline.illusions`."""
+        self.corrections: dict[int, list[str] | None] = {}
+        """By number of the line; see `Timeline.corrections`."""
 
     def preview(self, details: str) -> None:
         """The next Pokémon of the preview."""

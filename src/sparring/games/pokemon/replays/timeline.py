@@ -52,6 +52,8 @@ class _Reader:
         self.started = False
         self.mover: Deed | None = None
         """The deed that the last move carried out."""
+        self.desynced = False
+        """The next move is one that its user was not told and need not even have; see `on_hint`."""
         self.at = 0
 
     def read(self) -> Timeline:
@@ -79,7 +81,7 @@ class _Reader:
             names=self.players.names,
             ratings=self.players.ratings,
             decisions=self.decisions,
-            illusions=(self.sides[0].illusions, self.sides[1].illusions),
+            corrections=(self.sides[0].corrections, self.sides[1].corrections),
             transforms=self.transforms,
             winner=self.players.winner,
             forfeited=self.players.forfeited,
@@ -232,8 +234,8 @@ class _Reader:
         member.brought = True
         stint.member = member
         entrance = self.lines[stint.line]
-        side.illusions[stint.line] = [*entrance[:2], f"{entrance[2][:5]}{member.name}", parts[3], *entrance[4:]]
-        side.illusions[self.at] = None
+        side.corrections[stint.line] = [*entrance[:2], f"{entrance[2][:5]}{member.name}", parts[3], *entrance[4:]]
+        side.corrections[self.at] = None
 
     def on_faint(self, parts: list[str]) -> None:
         side, place = self._where(parts[2])
@@ -252,7 +254,13 @@ class _Reader:
     def on_move(self, parts: list[str]) -> None:
         deed = self._deed(parts[2])
         name = parts[3]
+        desynced, self.desynced = self.desynced, False
         if self._made_to_move(parts[2]) or deed is None or deed.did is not Did.UNKNOWN:
+            return
+        if desynced:
+            deed.did = Did.MOVE
+            side, _ = self._where(parts[2])
+            side.corrections[self.at] = [*parts, "[from] lockedmove"]  # nothing is learnt from what goes on by itself
             return
         source = tags(parts, 5)[0] if len(parts) > 5 else ""
         if source == "lockedmove":
@@ -340,6 +348,12 @@ class _Reader:
     def on_transform(self, parts: list[str]) -> None:
         self.transforms = True
 
+    def on_hint(self, parts: list[str]) -> None:
+        """`-hint`: in generation 1 a Pokémon that thaws before it acts makes the move that its side chose last, be it
+        another Pokémon's, and some move of its own pays for that."""
+        if len(parts) > 2 and parts[2].startswith(_DESYNC):
+            self.desynced = True
+
     def on_heal(self, parts: list[str]) -> None:
         """`|-heal|p1: Rex|50/100|[from] move: Revival Blessing`: the replacement that brings nobody in."""
         if len(parts) > 4 and parts[2][2] == ":" and "Revival Blessing" in parts[4]:
@@ -402,6 +416,7 @@ def _happens(kind: str) -> bool:
 _GIMMICKS = {"-terastallize": "terastallize", "-mega": "mega", "-burst": "mega", "-zpower": "zmove"}
 _DRAWING = frozenset(("followme", "ragepowder", "spotlight", "lightningrod", "stormdrain"))
 """Effects that draw moves to another target than was chosen."""
+_DESYNC = "In Gen 1, if both players would see the same Pokémon using different moves"
 _REPLACED_AT_ONCE = 3
 """Up to this generation who faints is replaced at once, later at the turn's end."""
 _SMART = frozenset(("Dragon Darts",))
@@ -431,6 +446,7 @@ _HANDLERS: dict[str, Callable[[_Reader, list[str]], None]] = {
     "-singleturn": _Reader.on_turn_effect,
     "-activate": _Reader.on_activate,
     "-transform": _Reader.on_transform,
+    "-hint": _Reader.on_hint,
     "-heal": _Reader.on_heal,
     "-item": _Reader.on_item,
     "-enditem": _Reader.on_enditem,
