@@ -123,7 +123,7 @@ def _moves(names: Names, place: int, id: str) -> list[int]:
     """Places in the list of the Pokémon at `place` of the moves that a log may call `id`."""
     listed = names.moves[place][:MOVES]
     if id in listed:
-        return [listed.index(id)]
+        return [number for number, own in enumerate(listed) if own == id]  # by Mimic a move may be there twice
     found = [number for number, own in enumerate(listed) if own and shows_as(names.dex, own, id)]
     if found and not is_powered(names.dex, id):
         return found
