@@ -6,6 +6,7 @@ from math import log
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparring.games.pokemon.belief import Beliefs, PokemonSet, SetPool, Weighing
 from sparring.games.pokemon.columns import POKEMON, TEAM
@@ -27,6 +28,8 @@ class Honesty:
         self.battles = 0
         self.predictions: dict[tuple[int, int, str, int], tuple[dict[int, float], bool]] = {}
         """By battle, Pokémon, part and value: its probabilities by turn until it was known; whether it was so."""
+        self.species: dict[tuple[int, int], int] = {}
+        """By battle and Pokémon."""
 
     def add(self, battle: Mapping[str, Any]) -> None:
         """A battle as `BattleRecorder` keeps it."""
@@ -54,6 +57,7 @@ class Honesty:
     def _add(self, beliefs: Beliefs, row: int, true: PokemonSet, turn: int) -> None:
         belief = beliefs.of(row)
         assert belief is not None
+        self.species[self.battles, row] = true.species
         sets, candidates = belief.candidates.sets, belief.candidates
         if true in sets:
             at = sets.index(true)
@@ -82,13 +86,31 @@ class Honesty:
 
         The same prediction of the same Pokémon counts once, for however many turns it is made.
         """
+        found = self._made(least, most, turns)
+        said, held = found[:, 1:].mean(axis=0)
+        return float(said), float(held), len(found)
+
+    def interval(self, least: float, most: float, turns: range = range(1, _LAST_TURN + 1)) -> tuple[float, float]:
+        """Between what the share that held minus what was said is, with 95% confidence.
+
+        Whole species are drawn again (a bootstrap): what is said of Pokémon of one species stands and falls together.
+        """
+        found = self._made(least, most, turns)
+        species, number = np.unique(found[:, 0], return_inverse=True)
+        count = np.bincount(number)
+        off = np.bincount(number, found[:, 2] - found[:, 1])
+        drawn = np.random.default_rng(0).integers(len(species), size=(2000, len(species)))
+        low, high = np.percentile(off[drawn].sum(axis=1) / count[drawn].sum(axis=1), [2.5, 97.5])
+        return float(low), float(high)
+
+    def _made(self, least: float, most: float, turns: range) -> NDArray[np.float64]:
+        """`float64[n, 3]` of each prediction between the two its species, its mean probability and whether it held."""
         found = []
-        for shares, right in self.predictions.values():
+        for (battle, row, _, _), (shares, right) in self.predictions.items():
             inside = [share for turn, share in shares.items() if turn in turns and least <= share < most]
             if inside:
-                found.append((sum(inside) / len(inside), right))
-        said, held = np.mean(found, axis=0)
-        return float(said), float(held), len(found)
+                found.append((self.species[battle, row], sum(inside) / len(inside), right))
+        return np.array(found, np.float64)
 
 
 def true_set(entry: Mapping[str, Any], tables: Tables) -> PokemonSet:

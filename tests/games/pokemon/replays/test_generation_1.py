@@ -58,6 +58,12 @@ def test_the_clause_is_of_one_move_only() -> None:
     assert own_moves(read(*onix)) == {"surf"}
 
 
+def test_hints_without_a_move_and_moves_without_a_target_are_harmless() -> None:
+    later = (*UPKEEP, "|turn|2", "|", "|move|p1a: Mew|Dig|p2a: Onix")
+    assert own_moves(read("|", "|-hint", "|-hint|", *DESYNC, "|cant|p1a: Mew|par", *later)) == {"dig"}
+    assert own_moves(read("|", *DESYNC, "|move|p1a: Mew|Surf", *later)) == {"dig"}
+
+
 def after_hyper_beam(answer: str, *later: str) -> ParsedBattle:
     return read(
         *("|", "|move|p1a: Mew|Hyper Beam|p2a: Onix", "|-damage|p2a: Onix|9/100", "|-mustrecharge|p1a: Mew"),

@@ -40,10 +40,10 @@ FEW = 100
 """So many battles are played one after the other, and so the same every time: players draw in the order of answers."""
 
 
-def played(format: str, player: str, battles: int, seed: int) -> list[dict[str, Any]]:
+def played(format: str, player: str, battles: int, seed: int, *, team_set: str = "") -> list[dict[str, Any]]:
     """Battles of `player` against itself, with the truth; the same every time if they are few."""
     found: list[dict[str, Any]] = []
-    settings = PokemonSettings(format=format)
+    settings = PokemonSettings(format=format, team_set=team_set)
     arena = PokemonArena(settings, matches=1 if battles <= FEW else 8, seed=seed)
     try:
         BattleRecorder(arena, found.append)
@@ -122,7 +122,8 @@ class Comparison:
             ]
             if any(one["moves"][0]["id"] == "fight" for one in told["request"].get("active", ())):
                 side.observation["active_moves"][row, 0, :, c.MOVE_DISABLED] = 0.0
-        self._unpaid = self._unsure_costs(memory.fields, live, [timeline.decisions[at].line for at in side.turn], number)
+        read = [timeline.decisions[at].line for at in side.turn]
+        self._unpaid = self._unsure_costs(memory.fields, live, read, number)
         if not disguises:
             self._compare_rows(side.observation, memory.fields, names, live, self._clinging)
 

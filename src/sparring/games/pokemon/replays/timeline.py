@@ -150,6 +150,7 @@ class _Reader:
         self.turn_marks = 0
         self.ending = False
         self.mover = None
+        self.desynced = False
         deeds: list[list[Deed | None] | None] = []
         for side in self.sides:
             told: list[Deed | None] = []
@@ -260,7 +261,8 @@ class _Reader:
         if desynced:
             deed.did = Did.MOVE
             side, _ = self._where(parts[2])
-            side.corrections[self.at] = [*parts, "[from] lockedmove"]  # nothing is learnt from what goes on by itself
+            target = parts[4:] or [""]  # nothing is learnt from a move that goes on by itself
+            side.corrections[self.at] = [*parts[:4], *target, "[from] lockedmove"]
             return
         source = tags(parts, 5)[0] if len(parts) > 5 else ""
         if source == "lockedmove":
