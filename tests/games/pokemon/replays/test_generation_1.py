@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.columns import PP_SCALE
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.replays.parse import ParsedBattle, parse_battle
 from sparring.games.pokemon.tracking.tables import load_tables
@@ -102,3 +103,13 @@ def test_who_has_a_move_twice_by_mimic_may_have_chosen_either() -> None:
         *("|", "|move|p1a: Mew|Surf|p2a: Onix"),
     )
     assert parsed.sides[0].consistent.sum(axis=1).tolist() == [1, 1, 2]
+
+
+def test_what_was_mimicked_has_the_pp_of_mimic_be_they_more_than_it_could_have() -> None:
+    use = ("|", "|move|p1a: Mew|Hyper Beam|p2a: Onix|[miss]", "|-miss|p1a: Mew", *UPKEEP)
+    turns = [line for turn in range(3, 12) for line in (f"|turn|{turn}", *use)]
+    mimic = ("|", "|move|p1a: Mew|Mimic|p2a: Onix", "|-start|p1a: Mew|Mimic|Hyper Beam", *UPKEEP, "|turn|2", *use)
+    seen = read(*mimic, *turns).sides[0].observation
+    left = seen["active_moves"][1:, 0, 0, c.MOVE_PP] * seen["active_moves"][1:, 0, 0, c.MOVE_MAX_PP] * PP_SCALE
+    assert left.tolist() == [8] * 8 + [7, 6]  # 15 are left of Mimic's 16 and may be 8 at most
+    assert seen["moves"][-1, 0, 0, c.MOVE_PP] == 6 / 16

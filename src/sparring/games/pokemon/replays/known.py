@@ -24,6 +24,8 @@ from sparring.games.pokemon.tracking.layout import MOVE_IDS_START, POKEMON_IDS_S
 def fill_own_team(rows: Mapping[str, Array], tracker: Tracker) -> None:
     """Writes into `rows` (fields of the raw observation) what `tracker`, which has read all, knows of its own team."""
     _fill_moves(rows, tracker)
+    if tracker.tables.dex.generation == 1:
+        _share_pp_of_mimic(rows, tracker)
     _fill_sets(rows, tracker)
 
 
@@ -82,6 +84,18 @@ def _put_moves(numbers: Array, columns: Array, missing: Array, moves: Array, mos
     fresh[:, c.MOVE_PP] = 1.0
     fresh[:, c.MOVE_MAX_PP] = most[missing]
     columns[missing] = fresh
+
+
+def _share_pp_of_mimic(rows: Mapping[str, Array], tracker: Tracker) -> None:
+    """What was mimicked has the PP of Mimic, be they more than it could have of its own."""
+    mimic = tracker.tables.dex.moves["mimic"]
+    borrowed = (rows["active"][:, :SLOTS, c.ACTIVE_MIMIC] > 0) & (rows["active"][:, :SLOTS, c.ACTIVE_TRANSFORMED] == 0)
+    for row, place in np.argwhere(borrowed).tolist():
+        who = int(rows["active_ids"][row, place, c.ACTIVE_ID_POKEMON]) - 1
+        for at in np.flatnonzero(rows["move_ids"][row, who] == mimic).tolist():
+            own, seen = rows["moves"][row, who, at], rows["active_moves"][row, place, at]
+            if seen[c.MOVE_MAX_PP] > 0:
+                seen[c.MOVE_PP] = min(1.0, own[c.MOVE_PP] * own[c.MOVE_MAX_PP] / seen[c.MOVE_MAX_PP])
 
 
 def _fill_sets(rows: Mapping[str, Array], tracker: Tracker) -> None:
