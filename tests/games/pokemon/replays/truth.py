@@ -117,6 +117,9 @@ class Comparison:
                 len(one["moves"]) == 1 and "pp" not in one["moves"][0] for one in told["request"].get("active", ())
             ]
             hold = np.flatnonzero(locked)
+            if hold.size:  # no PP are told, and of what was mimicked the live tracker counts from no more than its most
+                mimicking = memory.fields["active"][row, :SLOTS, c.ACTIVE_MIMIC] > 0
+                memory.fields["active_moves"][row, :SLOTS][mimicking, :, c.MOVE_PP] = np.nan
             side.observation["active"][row, hold, c.ACTIVE_CAN_TERA] = memory.fields["active"][
                 row, hold, c.ACTIVE_CAN_TERA
             ]
@@ -288,7 +291,7 @@ class Comparison:
         same = (numbers[..., :, None] == others[..., None, :]) & compared[..., :, None]
         for column in range(mine.shape[-1]):
             more = mine[..., :, None, column] - theirs[..., None, :, column]
-            different = np.abs(more) > 1e-6
+            different = np.abs(more) > 1e-6  # what is not told is no number, and no difference
             if column == c.MOVE_PP and whose != "foe" and self._hidden_costs:
                 different = more < -1e-6
             if column == c.MOVE_PP and (self._danced or self._seeming):
