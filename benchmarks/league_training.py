@@ -4,7 +4,7 @@ Runs of one seed begin with the same weights, and stop with the update that reac
 constant, so that nothing depends on where that is. They are rated against players that neither met in training:
 built-in ones, OpenSpiel's MCTS, shipped weights, and what the runs of other seeds came to, on random openings.
 
-python benchmarks/league_training.py --size 5 --minutes 1.5 --processes 2
+python benchmarks/league_training.py --size 5 --minutes 1.25 --processes 2
 """
 
 import tempfile
@@ -102,7 +102,7 @@ def show_gain(name: str, gains: Sequence[float]) -> None:
 def main() -> None:
     parser = measure.parser(__doc__, quick="two seeds, ten CPU-seconds a run, few matches")
     parser.add_argument("--size", type=int, default=5)
-    parser.add_argument("--minutes", type=float, default=1.5, help="CPU-minutes of each run")
+    parser.add_argument("--minutes", type=float, default=1.25, help="CPU-minutes of each run")
     parser.add_argument("--matches", type=int, default=200, help="against each opponent")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--processes", type=int, default=1, help="runs at the same time")
@@ -113,7 +113,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         ProcessPoolExecutor(options.processes, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool,
     ):
-        every = list(product(SIDES, range(options.seeds)))
+        every = [(side, seed) for seed, side in product(range(options.seeds), SIDES)]
         tasks = [
             Task(
                 side=side,
