@@ -128,6 +128,8 @@ def evaluate(
     for name, value in (("matches", matches), ("parallel", parallel)):
         if value is not None and value < 1:
             raise InputError(f"{name} = {value}: allowed: 1 or more")
+    if seed < 0:
+        raise InputError(f"seed = {seed}: allowed: 0 or more")
     seating = Seating.of(first, second, game=game, settings=settings, rating=True)
     matches = matches or rating_matches(seating.game)
     kept = None if ledger is None else Path(ledger)

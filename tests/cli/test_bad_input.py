@@ -22,6 +22,7 @@ from tests.commands import one_line
         (["train", "hex-quick", "game=chess"], ["unknown game 'chess'", "hex"]),
         (["train", "hex-quick", "settings.size=2"], ["size = 2", ">= 3"]),
         (["train", "hex-quick", "matches"], ["key=value"]),
+        (["train", "hex-quick", "seed=-1"], ["seed = -1", ">= 0"]),
         (["evaluate", "random", "path"], ["--game"]),
         (["evaluate", "random", "path", "--game", "hex", "--size", "40"], ["size = 40", "<= 19"]),
         (["evaluate", "random", "path", "--game", "hex", "--colour", "red"], ["colour: unknown key", "size"]),

@@ -73,6 +73,7 @@ def test_decisions_a_match_are_those_of_the_matches_that_count(parallel):
         ({"parallel": 0}, "parallel = 0: allowed: 1 or more"),
         ({"matches": 0}, "matches = 0: allowed: 1 or more"),
         ({"matches": -1}, "matches = -1: allowed: 1 or more"),
+        ({"seed": -1}, "seed = -1: allowed: 0 or more"),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(asked, message):

@@ -149,6 +149,13 @@ def test_progress_away_from_a_terminal_is_a_plain_line_every_ten_seconds(capsys,
     assert capsys.readouterr().err == "training  50%  0:00 left  fast\n"
 
 
+def test_work_that_only_a_clock_ends_has_no_time_left_of_its_own():
+    pace = progress.Pace(10**15)
+    assert pace.left == "?"
+    pace.done, pace.started = 1000, pace.started - 10
+    assert pace.left == "?"
+
+
 def test_durations_read_like_clocks():
     assert [duration(seconds) for seconds in (0.4, 42, 725, 11220)] == ["0:00", "0:42", "12:05", "3:07:00"]
 

@@ -14,7 +14,7 @@ PLAYER = (
 )
 NETWORK = "A run or checkpoint folder, shipped weights, or package.module:factory=FOLDER."
 
-Seed = Annotated[int, typer.Option(help="Of everything random.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything random.")]
 Parallel = Annotated[int, typer.Option(min=1, help="Matches played at the same time.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes that play; 0: all in this one.")]
 Temperature = Annotated[

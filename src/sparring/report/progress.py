@@ -4,6 +4,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from threading import Timer
 from time import monotonic
 from typing import Self
@@ -21,6 +22,8 @@ PLAIN_SECONDS = 10.0
 """Where nothing can be redrawn: the least time between two lines."""
 PATIENCE = 2.0
 """Seconds after which people wonder whether anything is happening."""
+_KNOWN_SECONDS = 1000 * 3600.0
+"""Times beyond this are those of work without an end of its own."""
 _WIDTH = 100
 """The most columns of a bar together with what is beside it."""
 
@@ -51,10 +54,11 @@ class Pace:
 
     @property
     def left(self) -> str:
-        """The time left at this pace, as people write it."""
+        """The time left at this pace, as people write it; nobody knows for work that something else will end."""
         if self.done >= self.total:
             return duration(0)
-        return duration((self.total - self.done) / self.per_second) if self.per_second > 0 else "?"
+        seconds = (self.total - self.done) / self.per_second if self.per_second > 0 else inf
+        return duration(seconds) if seconds < _KNOWN_SECONDS else "?"
 
 
 class Display(ABC):

@@ -169,7 +169,7 @@ class TrainConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Decisions to train on in all; the run ends with the update that reaches them."""
     matches: Count = 512
     """Matches played at the same time."""
-    seed: int = 0
+    seed: Annotated[int, Meta(ge=0, lt=2**32)] = 0
     """Of everything random."""
     workers: NonNegativeInt = 0
     """Processes that play; 0 plays in this one, deterministic from the seed."""

@@ -3,6 +3,7 @@
 import json
 from io import StringIO
 
+import msgspec
 import numpy as np
 from rich.console import Console
 from typer.testing import CliRunner
@@ -18,6 +19,7 @@ from sparring.games.rocket.settings import RocketSettings
 from sparring.league import Seating, evaluate
 from sparring.league.evaluation import rating_matches
 from sparring.report.tables import score_table
+from sparring.training.exploit import exploit_config, rate_response, response_matches, train_response
 
 
 class Watched(RocketArena):
@@ -90,3 +92,15 @@ def test_the_table_shows_goals_where_they_are_counted():
     text = console.file.getvalue()
     assert text.count("for : against / min") == 1
     assert "2.40 : 0.25" in text
+
+
+def test_a_best_response_is_rated_as_the_game_is_judged(tmp_path):
+    seating = Seating.of("rocket-1v1")
+    config = exploit_config(seating, from_weights=True, seed=0)
+    learner = msgspec.structs.replace(config.learner, batch_size=512, minibatch_size=256, epochs=1)
+    config = msgspec.structs.replace(config, learner=learner, matches=8)
+    train_response(seating, tmp_path / "response", config, minutes=0.001, say=lambda text: None)
+    found = rate_response(seating, tmp_path / "response", matches=1, settings={"seconds": 20}, say=lambda text: None)
+    least = 20 * 15  # decisions by the clock; a match to the first goal ends with one, or when nobody moves
+    assert found["score"].decisions_per_match >= 2 * least
+    assert response_matches(seating.game) == 64 != response_matches(Seating.of("path", game="hex").game)
