@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from sparring.core import InputError
+from sparring.core import InputError, load_game
 from sparring.league import Entrant
 from sparring.policy.checkpoint import load_checkpoint
-from sparring.policy.network import load_factory
+from sparring.policy.network import load_factory, same_network
 from sparring.serving.models import ModelSource
 from sparring.training.config import load_config
 from sparring.training.loop import train
@@ -104,3 +104,11 @@ def test_a_factory_that_cannot_be_trained_is_one_clear_line(own_code, tmp_path):
         configured("own_network:absent")
     with pytest.raises(InputError, match="factory stands alone"):
         load_config("hex-quick", [*SMALL, f"network={{factory: '{own_code}', channels: 8}}"])
+
+
+def test_a_network_is_the_same_if_a_default_is_written_out() -> None:
+    game = load_game("pokemon")
+    assert same_network({"size": "tiny"}, {"kind": "entity", "size": "tiny", "window": None}, game)
+    assert not same_network({"size": "tiny"}, {"kind": "transformer", "size": "tiny"}, game)
+    assert same_network({"factory": "own:build"}, {"factory": "own:build"}, game)
+    assert not same_network({"factory": "own:build"}, {"size": "tiny"}, game)

@@ -44,6 +44,14 @@ def build_network(network: Mapping[str, Any], game: Game, spec: GameSpec) -> Any
     return policy
 
 
+def same_network(network: Mapping[str, Any], other: Mapping[str, Any], game: Game) -> bool:
+    """Whether both describe one network, be it in other words: a default that is written out changes nothing."""
+    if FACTORY in network or FACTORY in other:
+        return dict(network) == dict(other)
+    first, second = (convert(one, game.network, where="network") for one in (network, other))
+    return first == second
+
+
 def load_factory(text: str) -> Factory:
     """The callable that `package.module:function` names, installed or in the current folder."""
     return load_code(text, what="a function that builds a policy")

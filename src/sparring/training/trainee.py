@@ -18,7 +18,7 @@ from sparring.inference import Device
 from sparring.league import Entrant
 from sparring.learn.sharding import gathered_weights
 from sparring.policy.checkpoint import Checkpoint
-from sparring.policy.network import build_network
+from sparring.policy.network import build_network, same_network
 from sparring.training.algorithms import Algorithm, build_algorithm
 from sparring.training.config import TrainConfig
 from sparring.training.limits import lower_if_too_large
@@ -130,7 +130,7 @@ def first_policy(config: TrainConfig, game: Game, spec: GameSpec, say: Callable[
     checkpoint = Entrant.parse(config.init).checkpoint
     if checkpoint is None:
         raise InputError(f"init = {config.init}: not a run or checkpoint folder, or shipped weights")
-    if checkpoint.network != config.network:
+    if not same_network(checkpoint.network, config.network, game):
         raise InputError(f"init = {config.init}: its network is {checkpoint.network}, not {config.network}")
     try:
         return checkpoint.policy(spec, build, say=lambda text: say(f"{config.init}: {text}"))

@@ -17,7 +17,7 @@ from sparring.league.selfplay import Plan, self_play
 from sparring.rollout.store import EpisodeStore, read_episodes
 from sparring.training.config import game_parts, load_config
 from sparring.training.datasets import Lessons
-from sparring.training.loop import train
+from sparring.training.loop import Outcome, train
 from sparring.training.run import RunFolder
 from tests.games.pokemon.numbering import in_numbers_of, more_moves
 from tests.games.pokemon.replays.truth import played
@@ -166,22 +166,55 @@ def test_a_store_of_another_format_is_refused_by_a_network_of_one_format(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.slow
-def test_the_heuristic_player_is_learned_from_its_battles(tmp_path: Path) -> None:
-    """The short form of what docs/learners.md tells: far above what is most frequent, after seconds."""
-    settings = {"format": "gen1randombattle", "observation": "full"}
-    seating = Seating.of("heuristic", game="pokemon", settings=settings)
-    self_play(seating, tmp_path / "store", Plan(matches=120, parallel=32), style=Style(), say=lambda text: None)
+HEURISTIC = ["settings={format: gen1randombattle, observation: full}", "threads=1"]
+
+
+@pytest.fixture(scope="module")
+def heuristic_battles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of battles that the heuristic player played against itself."""
+    path = tmp_path_factory.mktemp("heuristic") / "store"
+    seating = Seating.of("heuristic", game="pokemon", settings={"format": "gen1randombattle", "observation": "full"})
+    self_play(seating, path, Plan(matches=120, parallel=32), style=Style(), say=lambda text: None)
+    return path
+
+
+def imitate_heuristic(run: Path, battles: Path, kind: str) -> Outcome:
+    """A run of half a minute."""
     config, game = load_config(
         "pokemon-imitate-gen1",
         [
-            f"data={tmp_path / 'store'}", "settings={format: gen1randombattle, observation: full}", "threads=1",
-            "network={kind: entity, size: tiny}", "learner.batch_size=4096", "learner.minibatch_size=256",
+            *HEURISTIC, f"data={battles}", f"network={{kind: {kind}, size: tiny}}", "learner.batch_size=4096",
             "validation.share=0.15", "decisions=40_000", "evaluation={matches: 20, opponents: [random]}",
         ],
     )  # fmt: skip
-    outcome = train(config, game, RunFolder(tmp_path / "run"), say=lambda text: None)
+    return train(config, game, RunFolder(run), say=lambda text: None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["entity", "transformer"])
+def test_the_heuristic_player_is_learned_from_its_battles(tmp_path: Path, heuristic_battles: Path, kind: str) -> None:
+    """The short form of what docs/learners.md tells: far above what is most frequent, after seconds."""
+    outcome = imitate_heuristic(tmp_path / "run", heuristic_battles, kind)
     last = [line for line in lines(tmp_path / "run") if "validation/top1" in line][-1]
     assert last["validation/kind/move/top1"] > last["validation/kind/move/frequent_top1"] + 0.2
     assert last["validation/top3"] > 0.85
     assert outcome.scores["random"].win_rate > 0.6
+
+
+@pytest.mark.slow
+def test_self_play_goes_on_from_the_imitator_and_stays_near_it(tmp_path: Path, heuristic_battles: Path) -> None:
+    """The short form of anchored self-play: what was imitated is not forgotten while gains are learned from."""
+    imitate_heuristic(tmp_path / "imitated", heuristic_battles, "entity")
+    config, game = load_config(
+        "pokemon-gen1",
+        [
+            *HEURISTIC, f"init={tmp_path / 'imitated'}", f"anchor={{to: {tmp_path / 'imitated'}, kl: 0.05}}",
+            f"data={heuristic_battles}", "data_share=0.25", "learner.batch_size=4096", "learner.learning_rate=3e-4",
+            "decisions=16_000", "matches=32", "overlap=false", "evaluation={matches: 20, opponents: [random]}",
+        ],
+    )  # fmt: skip
+    outcome = train(config, game, RunFolder(tmp_path / "run"), say=lambda text: None)
+    updates = [line for line in lines(tmp_path / "run") if "loss/anchor_kl" in line]
+    assert updates[0]["loss/anchor_kl"] < updates[-1]["loss/anchor_kl"] < 0.2
+    assert updates[-1]["loss/imitation_top1"] > 0.6
+    assert outcome.scores["random"].win_rate > 0.7

@@ -101,6 +101,15 @@ def test_matchups_know_the_type_chart() -> None:
     assert strength[2] == pytest.approx(2.0)
 
 
+def test_types_alone_tell_who_fears_whom() -> None:
+    """Of both types the stronger counts; a Pokémon with one type has 0 for the other, which does nothing."""
+    dex = load_dex(9)
+    kind, tables = dex.types, DexTables(dex)
+    attackers = torch.tensor([[[kind["water"], kind["psychic"]], [kind["electric"], 0], [0, 0]]])
+    defenders = torch.tensor([[[kind["ground"], kind["rock"]], [kind["dark"], 0]]])
+    assert tables.by_type(attackers, defenders)[0].tolist() == [[4.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+
+
 @pytest.mark.parametrize("format", ["gen1randombattle", "gen9randomdoublesbattle"])
 def test_a_batch_is_its_rows_one_by_one(format: str) -> None:
     spec, observation, legal = real_rows(format, 12)

@@ -9,6 +9,7 @@ import torch
 from sparring.core import Episodes, InputError
 from sparring.core.settings import convert
 from sparring.games.pokemon import GAME, PokemonNetwork, PokemonSettings
+from sparring.games.pokemon.columns import MOVES, SLOTS
 from sparring.inference import Device, InferenceEngine
 from sparring.league import Seating, Style
 from sparring.league.selfplay import Plan, self_play
@@ -116,6 +117,25 @@ def test_what_happened_since_the_last_decision_is_seen(battles) -> None:
     answers = [policy.step(row, legal, state).logits for state in (memory, told, hurt)]
     torch.testing.assert_close(answers[0], answers[1])
     assert (answers[1] - answers[2]).abs().max() > 1e-4
+
+
+def test_own_moves_see_the_foe_in_front_of_them_and_places_that_a_format_lacks_are_seen_by_none(battles) -> None:
+    episodes = battles("gen1randombattle")
+    encoder = network(episodes).encoder
+    seen = {name: torch.from_numpy(field[5:6]) for name, field in episodes.steps.observation.items()}
+    seen |= {f"before_{name}": torch.zeros_like(seen[name]) for name in ("pokemon", "active")}
+    legal = torch.from_numpy(episodes.unpack_legal(slice(5, 6)))
+    assert (seen["active_move_ids"][0, 0] > 0).any()
+
+    def moves_if(place: int) -> torch.Tensor:
+        """The tokens of the own moves if something about a place of the field were otherwise."""
+        changed = seen["active"].clone()
+        changed[:, place] += 1.0
+        return encoder({**seen, "active": changed}, legal)[1][:, encoder.tokens.move][:, :MOVES]
+
+    as_it_is = encoder(seen, legal)[1][:, encoder.tokens.move][:, :MOVES]
+    assert (moves_if(SLOTS) - as_it_is).abs().max() > 1e-3
+    torch.testing.assert_close(moves_if(SLOTS + 1), as_it_is)
 
 
 def test_one_set_of_weights_plays_every_format(battles) -> None:

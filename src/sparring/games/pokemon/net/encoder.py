@@ -13,8 +13,9 @@ A row names dozens of moves, but the dex has few: what a move's id alone decides
 whole dex and looked up (`LookedUp`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -51,6 +52,19 @@ _HITS = 2
 """Numbers a `full` observation gives for a move against one Pokémon: expected damage and chance to faint it."""
 _DUEL = 5
 """Numbers it gives for an own Pokémon against one foe: the best of its moves, the worst of the foe's, who is faster."""
+_BY_TYPE = 4
+"""Numbers that types alone give for a Pokémon against one opposing place: what its own and its tera type do to who
+stands there, and what that one's types do to it, as it is and terastallized."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What an encoder of all formats must know of one, besides what the dex says."""
+
+    facts: Tensor
+    """`float[n]` what tells it from others."""
+    active: int
+    """Pokémon a side on the field."""
 
 
 class LookedUp(nn.Linear):
@@ -67,10 +81,11 @@ class PokemonEncoder(nn.Module):
     """Observation to features `[k, width]` and the tokens `[k, tokens, width]` that the head scores."""
 
     def __init__(
-        self, dex: Dex, shape: Size, *, active: int, full: bool, belief: bool = False, rules: Tensor | None = None
+        self, dex: Dex, shape: Size, *, active: int, full: bool, belief: bool = False, rules: Rules | None = None
     ) -> None:
-        """`active` Pokémon a side have places of their own. With `rules`, numbers that tell formats apart, the encoder
-        is one for all formats; it then also wants `pokemon` and `active` of the decision before.
+        """`active` Pokémon a side have places of their own. With `rules` the encoder is one for all formats: own moves
+        attend as well, types count even where moves are unknown, and it also wants `pokemon` and `active` of the
+        decision before.
         """
         super().__init__()
         width = shape.width
@@ -91,6 +106,7 @@ class PokemonEncoder(nn.Module):
         self.strength = nn.Linear(against + (_HITS * active if full else 0), _MOVE_WIDTH)
         pokemon_in = _NAME_WIDTH + 5 * _SMALL_WIDTH + len(PokemonColumn) + _MOVE_WIDTH + 2 * against
         pokemon_in += _DUEL * active if full else 0
+        pokemon_in += _BY_TYPE * active if rules is not None else 0
         pokemon_in += _MOVE_WIDTH + 3 * _SMALL_WIDTH + len(BeliefColumn) if belief else 0
         self.pokemon = mlp([pokemon_in, width, width])
         self.seat = nn.Parameter(torch.randn(2, width) * 0.1)
@@ -101,18 +117,23 @@ class PokemonEncoder(nn.Module):
         self.layers = nn.ModuleList([AttentionLayer(width, shape.heads) for _ in range(shape.layers)])
         self.to_move = nn.Linear(_MOVE_WIDTH, width)
         self.summary = mlp([width * (3 + 2 * active), 2 * width, width])
-        self.register_buffer("rules", rules, persistent=False)
+        self.register_buffer("rules", None if rules is None else rules.facts, persistent=False)
+        self.register_buffer("attending", None if rules is None else self.tokens.of(rules.active), persistent=False)
         self.rules: Tensor | None
+        self.attending: Tensor | None
+        """`int64[n]` tokens that attend to each other in this format; None: all but the moves."""
         if rules is not None:
-            self.format = nn.Linear(len(rules), width)
+            self.format = nn.Linear(len(rules.facts), width)
             self.pokemon_since = nn.Linear(len(PokemonColumn), width, bias=False)
             self.place_since = nn.Linear(len(ActiveColumn), width, bias=False)
 
-    def under(self, dex: Dex, rules: Tensor) -> "PokemonEncoder":
+    def under(self, dex: Dex, rules: Rules) -> "PokemonEncoder":
         """The same weights under the rules of another format."""
+        device = self.seat.device
         view = copy(self)
-        view._modules = {**self._modules, "tables": DexTables(dex).to(rules.device)}
-        view._buffers = {**self._buffers, "rules": rules}
+        view._modules = {**self._modules, "tables": DexTables(dex).to(device)}
+        attending = self.tokens.of(rules.active)
+        view._buffers = {**self._buffers, "rules": rules.facts.to(device), "attending": attending.to(device)}
         return view
 
     def forward(self, observation: Mapping[str, Tensor], legal: Tensor) -> tuple[Tensor, Tensor]:
@@ -137,25 +158,48 @@ class PokemonEncoder(nn.Module):
             place_moves.reshape(-1, active, MOVES), place_types.reshape(-1, active, 2), facing_types
         ).reshape(len(ids), 2 * active, MOVES, -1)
 
-        believed = (self._believed(observation),) if self.belief else ()
-        pokemon = self._pokemon(observation, ids, moves[:, :POKEMON], (matchups, *believed))
+        more = [matchups]
+        if self.rules is not None:
+            tera = ids[:, :, c.POKEMON_ID_TERA_TYPE].reshape(-1, TEAM)
+            more.append(self._by_type(types, tera, facing_types).view(len(ids), POKEMON, -1))
+        if self.belief:
+            more.append(self._believed(observation))
+        pokemon = self._pokemon(observation, ids, moves[:, :POKEMON], more)
         place, own_moves = self._places(observation, place_ids, moves[:, POKEMON:], by_place, pokemon)
         field = self.field(torch.cat((observation["field"], observation["side"].flatten(1)), dim=1))
+        move = self.to_move(own_moves)
         if self.rules is not None:
             field = field + self.format(self.rules)
             pokemon, place = self._since(observation, pokemon, place)
-        entities = torch.cat((pokemon, place, field.unsqueeze(1)), dim=1)
+            move = move + place[:, :active].repeat_interleave(MOVES, dim=1)
+        tokens = torch.cat((pokemon, place, field.unsqueeze(1), move), dim=1)
         known = observation["pokemon"][:, :, c.POKEMON_KNOWN] != 0
-        seen = functional.pad(known, (0, self.tokens.entities - POKEMON), value=True)[:, None, None, :]
-        for layer in self.layers:
-            entities = layer(entities, seen)
-        teams = (entities[:, self.tokens.pokemon] * known.unsqueeze(-1)).view(len(ids), 2, TEAM, -1).mean(dim=2)
+        always = known.new_ones(len(known), self.tokens.entities - POKEMON)
+        seen = torch.cat((known, always, place_moves[:, :active].flatten(1) > 0), dim=1)
+        context = self._attended(tokens, seen)
+        teams = (context[:, self.tokens.pokemon] * known.unsqueeze(-1)).view(len(ids), 2, TEAM, -1).mean(dim=2)
         summary = self.summary(
             torch.cat(
-                (teams.flatten(1), entities[:, self.tokens.field], entities[:, self.tokens.place].flatten(1)), dim=1
+                (teams.flatten(1), context[:, self.tokens.field], context[:, self.tokens.place].flatten(1)), dim=1
             )
         )
-        return functional.relu(summary), torch.cat((entities, self.to_move(own_moves)), dim=1)
+        return functional.relu(summary), context
+
+    def _attended(self, tokens: Tensor, seen: Tensor) -> Tensor:
+        """`[k, tokens, width]` after attention among those that attend; the rest, moves or unused places, as they were.
+
+        What is not there, where `seen: bool[k, tokens]` is false, is hidden from all.
+        """
+        if self.attending is None:
+            attend, stay = tokens[:, : self.tokens.entities], tokens[:, self.tokens.entities :]
+            return torch.cat((self._layers(attend, seen[:, : self.tokens.entities]), stay), dim=1)
+        attend = self._layers(tokens.index_select(1, self.attending), seen.index_select(1, self.attending))
+        return tokens.index_copy(1, self.attending, attend)
+
+    def _layers(self, tokens: Tensor, seen: Tensor) -> Tensor:
+        for layer in self.layers:
+            tokens = layer(tokens, seen[:, None, None, :])
+        return tokens
 
     def _since(self, observation: Mapping[str, Tensor], pokemon: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
         """Tokens of Pokémon and places that also know what changed since the decision before, if there was one."""
@@ -177,6 +221,15 @@ class PokemonEncoder(nn.Module):
         defend = self.tables.matchup(facing_moves, facing_types, types).amax(dim=2).transpose(1, 2)
         return torch.cat((attack.flatten(2), defend.flatten(2)), dim=-1)
 
+    def _by_type(self, types: Tensor, tera: Tensor, facing: Tensor) -> Tensor:
+        """`[2k, 6, _BY_TYPE * active]` of Pokémon with `types: int[2k, 6, 2]` and `tera: int[2k, 6]`, who face
+        `facing: int[2k, active, 2]`.
+        """
+        changed = torch.stack((tera, torch.zeros_like(tera)), dim=-1)
+        attack = [self.tables.by_type(own, facing) for own in (types, changed)]
+        defend = [self.tables.by_type(facing, own).transpose(1, 2) for own in (types, changed)]
+        return torch.cat((*attack, *defend), dim=-1)
+
     def _believed(self, observation: Mapping[str, Tensor]) -> Tensor:
         """`[k, 12, n]` of the `belief` group: each guess counts as much as it is likely."""
         counts = [BELIEVED_MOVES, BELIEVED_ITEMS, BELIEVED_ABILITIES, BELIEVED_TERAS]
@@ -189,9 +242,7 @@ class PokemonEncoder(nn.Module):
         means = [(share * one).sum(dim=2) for share, one in zip(shares, encoded, strict=True)]
         return torch.cat((*means, observation["belief"]), dim=-1)
 
-    def _pokemon(
-        self, observation: Mapping[str, Tensor], ids: Tensor, moves: Tensor, more: tuple[Tensor, ...]
-    ) -> Tensor:
+    def _pokemon(self, observation: Mapping[str, Tensor], ids: Tensor, moves: Tensor, more: Sequence[Tensor]) -> Tensor:
         """One token a Pokémon, `[k, 12, width]`; `more` is what else goes into it."""
         parts = (
             self.species(ids[:, :, c.POKEMON_ID_SPECIES]),

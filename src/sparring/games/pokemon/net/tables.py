@@ -52,6 +52,12 @@ class DexTables(nn.Module):
         strength = torch.take(self.strength, moves) * torch.take(self.same, kind + user.unsqueeze(-1))
         return effect.unsqueeze(-1) * torch.stack(((strength > 0).float(), strength), dim=-1).unsqueeze(-2)
 
+    def by_type(self, types: Tensor, targets: Tensor) -> Tensor:
+        """`[k, a, b]`: the most that attacks of their own types `int64[k, a, 2]` do to targets `int64[k, b, 2]`."""
+        target = targets[..., 0] * self.types + targets[..., 1]
+        effect = torch.take(self.effect, (types * self.types**2).unsqueeze(-1) + target[:, None, None])
+        return (effect * (types > 0).unsqueeze(-1)).amax(dim=2)
+
 
 def _move_facts(dex: Dex) -> np.ndarray:
     """`float32[m, n]` category, target, flags and numbers of every move."""

@@ -1,5 +1,6 @@
 """The tokens of a battle: where each kind lies, and the attention among them."""
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -18,9 +19,15 @@ class Tokens:
         self.place = slice(POKEMON, POKEMON + 2 * active)
         self.field = POKEMON + 2 * active
         self.entities = self.field + 1
-        """Tokens that attend to each other."""
+        """Tokens that are no moves; they come first."""
         self.move = slice(self.entities, self.entities + active * MOVES)
         """Moves of the own active Pokémon, one slot after the other."""
+
+    def of(self, active: int) -> Tensor:
+        """`int64[n]` the tokens that a format uses in which `active` Pokémon a side are on the field."""
+        places = range(self.place.start, self.place.stop, self.active // active)
+        moves = range(self.move.start, self.move.start + active * MOVES)
+        return torch.tensor([*range(POKEMON), *places, self.field, *moves])
 
 
 class AttentionLayer(nn.Module):

@@ -6,13 +6,12 @@ weights under another format are a view (`playing`), and a learner can take batt
 """
 
 import torch
-from torch import Tensor
 
 from sparring.core import GameSpec, InputError
 from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import Format, find_format
-from sparring.games.pokemon.net.encoder import PokemonEncoder
+from sparring.games.pokemon.net.encoder import PokemonEncoder, Rules
 from sparring.games.pokemon.net.head import PokemonHead
 from sparring.games.pokemon.settings import PokemonNetwork
 from sparring.policy import BINS, ActorCritic, CausalMemory, Policy, Recall, value_support
@@ -56,9 +55,9 @@ class BattleTransformer(ActorCritic):
         if format == _format(self._spec):
             return self
         if format.id not in self._views:
-            dex, device = load_dex(format.tables, format.showdown), self.encoder.seat.device
+            dex = load_dex(format.tables, format.showdown)
             self._views[format.id] = ActorCritic(
-                self.encoder.under(dex, _rules(format).to(device)),
+                self.encoder.under(dex, _rules(format)),
                 self.core,
                 self.head.under(action_space(format)),
                 support=self.support,
@@ -73,8 +72,8 @@ def _format(spec: GameSpec) -> Format:
     return find_format(str(spec.settings["format"]), str(spec.settings["showdown"]))
 
 
-def _rules(format: Format) -> Tensor:
-    """`float[n]` what tells a format from others, besides what a battle shows."""
+def _rules(format: Format) -> Rules:
+    """What tells a format from others, besides what a battle shows."""
     generation = [float(format.generation == number) for number in range(1, _GENERATIONS + 1)]
     facts = [
         format.game_type == "doubles",
@@ -86,4 +85,4 @@ def _rules(format: Format) -> Tensor:
         format.adjust_level / 100,
         format.mod != f"gen{format.generation}",
     ]
-    return torch.tensor(generation + [float(fact) for fact in facts])
+    return Rules(torch.tensor(generation + [float(fact) for fact in facts]), format.active)
