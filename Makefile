@@ -14,8 +14,8 @@ setup: $(VENV)/.run  ## what games need besides: make setup GAMES="pokemon rocke
 	@test -n "$(GAMES)" || { echo 'say which games: make setup GAMES="pokemon rocket"' >&2; exit 2; }
 	@for game in $(GAMES); do $(PIP) --editable ".[$$game]" && $(BIN)/sparring setup $$game || exit 1; done
 
-test: lint  ## the tests, without the slow ones; three processes, as many tests wait for others
-	$(BIN)/pytest -n 3 --dist loadfile
+test: lint  ## the tests, without the slow ones; four processes, as many tests wait for others
+	$(BIN)/pytest -n 4 --dist loadfile
 
 test-all: lint  ## every test
 	$(BIN)/pytest -m "slow or not slow" --timeout 7200
@@ -61,9 +61,11 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.run: $(VENV)/.made pyproject.toml constraints.txt
-	$(PIP) --editable .
+	@echo "installing the packages into $(VENV): about 1.5 GB, a few minutes"
+	@$(PIP) --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
-	$(PIP) --editable '.[dev]'
+	@echo "installing the packages into $(VENV): about 2.5 GB, a few minutes"
+	@$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.run

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Episodes,
         Game,
         GameSpec,
+        IllegalAction,
         InputError,
         Player,
         RandomPlayer,
@@ -41,6 +42,7 @@ __all__ = [
     "Episodes",
     "Game",
     "GameSpec",
+    "IllegalAction",
     "InputError",
     "Outcome",
     "Player",
@@ -86,10 +88,13 @@ def train(
         on_update: called after each update with its metrics and the policy as it is then; returns True to stop there.
         say: takes the messages of the run.
     """
+    from sparring.core import InputError
     from sparring.training.config import load_config
     from sparring.training.loop import train as run_training
     from sparring.training.run import RunFolder
 
+    if on_update is not None and not callable(on_update):
+        raise InputError(f"on_update = {on_update!r}: allowed: a function of one `Update`, or None")
     config, game = load_config(preset, overrides)
     folder = Path(run) if run is not None else Path("runs") / Path(preset).stem
     return run_training(config, game, RunFolder(folder), mock_data=mock_data, on_update=on_update, say=say)
@@ -125,11 +130,9 @@ def evaluate(
     from sparring.league import Seating
     from sparring.league.evaluation import evaluate_entrants, rating_matches
 
-    for name, value in (("matches", matches), ("parallel", parallel)):
-        if value is not None and value < 1:
-            raise InputError(f"{name} = {value}: allowed: 1 or more")
-    if seed < 0:
-        raise InputError(f"seed = {seed}: allowed: 0 or more")
+    for name, value, least in (("matches", matches, 1), ("parallel", parallel, 1), ("seed", seed, 0)):
+        if value is not None and (not isinstance(value, int) or value < least):
+            raise InputError(f"{name} = {value!r}: allowed: a whole number, {least} or more")
     seating = Seating.of(first, second, game=game, settings=settings, rating=True)
     matches = matches or rating_matches(seating.game)
     kept = None if ledger is None else Path(ledger)

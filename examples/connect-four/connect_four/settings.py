@@ -5,8 +5,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from sparring.core.settings import GameSettings
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+
+class Settings(GameSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The rules: four in a row wins, across, upright or diagonally; a full board is a draw."""
 
     rows: Annotated[int, Meta(ge=4, le=12)] = 6

@@ -7,6 +7,7 @@ is data, and never a reason to import anything.
 import importlib
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,12 @@ def load_code(text: str, *, what: str) -> Callable[..., Any]:
     if not callable(code):
         raise InputError(f"{text}: not {what}")
     return code
+
+
+def failure(name: str, error: Exception) -> InputError:
+    """What a function of the user's own, known by `name`, raised, and the line that raised it."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return InputError(f"{name}: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})")
 
 
 def code_names(data: object) -> Iterator[str]:

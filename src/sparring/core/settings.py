@@ -3,6 +3,7 @@
 import types
 import typing
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -19,6 +20,18 @@ Count = Annotated[int, Meta(ge=1)]
 NonNegativeInt = Annotated[int, Meta(ge=0)]
 
 S = TypeVar("S")
+
+
+class GameSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The base of a game's rule options: those that a program writes itself are checked like those of a preset.
+
+    A struct with a `__post_init__` of its own calls this one first.
+    """
+
+    def __post_init__(self) -> None:
+        """Raises `InputError` at the first option whose value is not allowed."""
+        for name, kind in _hints(type(self)).items():
+            _fit(getattr(self, name), kind, path=name, where="settings", strict=True)
 
 
 def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
@@ -51,6 +64,8 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str,
     """`data` with `key.sub=value` overrides laid over it; values are read as YAML."""
     result: dict[str, Any] = {key: dict(v) if isinstance(v, Mapping) else v for key, v in data.items()}
     for text in overrides:
+        if not isinstance(text, str):
+            raise InputError(f"override {text!r}: not text of the form key=value, such as 'decisions=8192'")
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise InputError(f"override {text!r}: not of the form key=value")
@@ -94,19 +109,30 @@ def _check(value: Any, kind: Any, *, path: str, where: str) -> None:
     elif isinstance(value, list | tuple) and origin in (list, tuple) and parts[1:] in ((), (...,)):
         for number, entry in enumerate(value):
             _check(entry, parts[0], path=f"{path}[{number}]", where=where)
+    _fit(value, kind, path=path, where=where, strict=False)
+
+
+def _fit(value: Any, kind: Any, *, path: str, where: str, strict: bool) -> None:
+    """Raises `InputError` if `value` as a whole does not fit `kind`; `strict` takes no text for a number."""
     try:
-        msgspec.convert(value, kind, strict=False)
+        msgspec.convert(value, kind, strict=strict)
     except msgspec.ValidationError as error:
         problem = str(error).partition(" - at ")[0]
-        choices = _choices(kind)
-        allowed = f"; allowed: {', '.join(choices)}" if choices else ""
+        allowed = ", ".join(_choices(kind)) or _limits(kind)
+        allowed = f"; allowed: {allowed}" if allowed else ""
         at = f"{path} = {value!r}: " if path else ""
         raise InputError(f"{where}: {at}{problem[:1].lower()}{problem[1:]}{allowed}") from None
 
 
+@cache
+def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """The types of a struct's fields, by name."""
+    return typing.get_type_hints(struct, include_extras=True)
+
+
 def _check_struct(value: Mapping[str, Any], struct: type[msgspec.Struct], *, path: str, where: str) -> None:
     fields = {field.name: field for field in msgspec.structs.fields(struct)}
-    hints = typing.get_type_hints(struct, include_extras=True)
+    hints = _hints(struct)
     tag = struct.__struct_config__.tag_field
     for key, entry in value.items():
         below = f"{path}.{key}" if path else str(key)
@@ -148,6 +174,21 @@ def _options(kind: Any) -> tuple[Any, ...]:
     """The types of a union; a type that is no union is its only option."""
     kind = _plain(kind)
     return typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
+
+
+def _limits(kind: Any) -> str:
+    """The numbers that `kind` admits, in words, such as `3 to 19`; empty if it says nothing of them."""
+    found = next((part for part in typing.get_args(kind)[1:] if isinstance(part, Meta)), Meta())
+    if found.ge is not None and found.le is not None:
+        return f"{_number(found.ge)} to {_number(found.le)}"
+    if found.ge is not None and found.lt is None:
+        return f"{_number(found.ge)} or more"
+    bounds = {"at least": found.ge, "more than": found.gt, "at most": found.le, "less than": found.lt}
+    return " and ".join(f"{word} {_number(bound)}" for word, bound in bounds.items() if bound is not None)
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if isinstance(value, float) else f"{value:,}"
 
 
 def _choices(kind: Any) -> list[str]:

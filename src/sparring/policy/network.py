@@ -48,8 +48,8 @@ def same_network(network: Mapping[str, Any], other: Mapping[str, Any], game: Gam
     """Whether both describe one network, be it in other words: a default that is written out changes nothing."""
     if FACTORY in network or FACTORY in other:
         return dict(network) == dict(other)
-    first, second = (convert(one, game.network, where="network") for one in (network, other))
-    return first == second
+    first: object = convert(network, game.network, where="network")
+    return first == convert(other, game.network, where="network")
 
 
 def load_factory(text: str) -> Factory:

@@ -309,7 +309,10 @@ class Collector:
         action = getattr(answers, "action", None)
         if isinstance(action, np.ndarray) and action.shape == (rows,) and action.dtype.kind in "iu":
             return answers
-        gave = f"{action.dtype}{list(action.shape)}" if isinstance(action, np.ndarray) else type(answers).__name__
+        if isinstance(action, np.ndarray):
+            gave = f"{action.dtype}{list(action.shape)}"
+        else:
+            gave = f"a {type(action).__name__}" if isinstance(answers, Answers) else type(answers).__name__
         raise InputError(
             f"player {self._names[number]}: act() must give Answers with int32[{rows}] actions, not {gave}"
         )

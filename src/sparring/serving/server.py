@@ -10,6 +10,7 @@ heartbeats from the server it does so even without the ping. So there are neithe
 """
 
 import math
+import os
 import secrets
 from collections.abc import Callable, Sequence
 from select import select
@@ -146,7 +147,8 @@ class PolicyServer:
             socket.bind(f"tcp://{host}:{port or '*'}")
         except zmq.ZMQError as error:
             self.close()
-            raise InputError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+            reason = os.strerror(error.errno or 0)  # zmq's own words name the address again
+            raise InputError(f"cannot listen on {host}:{port} ({reason}); --port 0 takes a free one") from error
         self._connections.start(int(self.address.rsplit(":", 1)[1]))
 
     @property

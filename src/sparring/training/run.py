@@ -86,6 +86,8 @@ class RunFolder:
     """Reads and writes one run's folder, locked from `open` to `close`."""
 
     def __init__(self, path: Path) -> None:
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path} is a file, not a run folder; choose another with --run")
         self.path = path
         self._lock: int | None = None
         self._opened = False

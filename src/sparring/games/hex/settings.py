@@ -5,8 +5,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from sparring.core import InputError
+from sparring.core.settings import GameSettings
 
-class HexSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+
+class HexSettings(GameSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The rules: seat 0 connects top and bottom, seat 1 left and right, in turns."""
 
     size: Annotated[int, Meta(ge=3, le=19)] = 7
@@ -18,8 +21,9 @@ class HexSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def __post_init__(self) -> None:
         """Refuses an opening that could already decide the match."""
+        super().__post_init__()
         if self.opening > 2 * self.size - 2:
-            raise ValueError(f"`opening` must be at most 2 * size - 2 = {2 * self.size - 2}, got {self.opening}")
+            raise InputError(f"settings: opening = {self.opening}: allowed: at most 2 * size - 2 = {2 * self.size - 2}")
 
 
 class HexNetwork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -117,6 +117,9 @@ class BattleView:
         dex, places = load_dex(self.field.generation), 2 if self.field.doubles else 1
         self.own, self.foe = (SideView(fields, dex, side, places) for side in (0, 1))
 
+    def __repr__(self) -> str:
+        return f"BattleView(turn={self.field.turn}, own={self.own}, foe={self.foe})"
+
 
 class FieldView:
     """The whole field, the turn, and what is asked."""
@@ -171,6 +174,10 @@ class SideView:
         self.active = tuple(ActiveView(row, dex, side * SLOTS + place) for place in range(places))
         """One place in singles, two in doubles; one where nobody stands is not `present`."""
 
+    def __repr__(self) -> str:
+        known = ", ".join(repr(pokemon) for pokemon in self.team if pokemon.known)
+        return f"SideView(active={list(self.active)}, team=[{known}])"
+
     @property
     def size(self) -> int:
         """Pokémon brought."""
@@ -209,6 +216,12 @@ class PokemonView:
         self.absent = bool(self._columns[c.POKEMON_ABSENT])
         """It was left at home."""
         self.terastallized = bool(self._columns[c.POKEMON_TERASTALLIZED])
+
+    def __repr__(self) -> str:
+        if not self.known:
+            return "PokemonView(unknown)"
+        ailing = f", {self.status}" if self.status else ""
+        return f"PokemonView({self.species}, {'fainted' if self.fainted else f'{self.hp:.0%}'}{ailing})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PokemonView):
@@ -304,6 +317,10 @@ class ActiveView:
         standing = int(self._ids[c.ACTIVE_ID_POKEMON])
         self.pokemon = PokemonView(row, dex, standing - 1) if standing else None
         """The same as in `team`: HP, status, item, its `row`, ...; None for an empty place."""
+
+    def __repr__(self) -> str:
+        boosts = {stat: steps for stat, steps in self.boosts.items() if steps}
+        return f"ActiveView({self.species}, boosts={boosts})" if self.present else "ActiveView(nobody)"
 
     @property
     def species(self) -> str:

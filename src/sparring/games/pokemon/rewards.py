@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import InputError
-from sparring.core.code import load_code
+from sparring.core.code import failure, load_code
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.columns import TEAM
@@ -103,7 +103,10 @@ def _own_lead(name: str) -> Callable[[Mapping[str, Array]], NDArray[np.float32]]
 
     def checked(observation: Mapping[str, Array]) -> NDArray[np.float32]:
         rows = len(observation["pokemon"])
-        found: NDArray[np.float32] = np.asarray(lead(observation), np.float32)
+        try:
+            found: NDArray[np.float32] = np.asarray(lead(observation), np.float32)
+        except Exception as error:
+            raise failure(f"shaping_weights.own {name}", error) from error
         if found.shape != (rows,):
             raise InputError(f"shaping_weights.own {name}: its array has shape {found.shape}, but ({rows},) is needed")
         if not np.isfinite(found).all():

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from sparring.core.settings import GameSettings
+
 PINNED = "0.11.11"
 """The version of `pokemon-showdown` that Sparring is written and tested for: that of `node/package.json`."""
 
@@ -28,7 +30,7 @@ class ShapingWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Leads of your own, as `package.module:name` (see `rewards`), with the weight of each; not divided by the team."""
 
 
-class PokemonSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PokemonSettings(GameSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is played and what a seat sees of it."""
 
     format: str = "gen1randombattle"
@@ -59,6 +61,7 @@ class PokemonSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     def __post_init__(self) -> None:
         """Refuses what is no exact version."""
+        super().__post_init__()
         check_version(self.showdown)
 
 

@@ -5,12 +5,14 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from sparring.core.settings import GameSettings
 
-class PokerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+
+class PokerSettings(GameSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Kuhn and Leduc have no options."""
 
 
-class RpsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RpsSettings(GameSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a win pays."""
 
     wins: tuple[

@@ -16,6 +16,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from sparring.core import Array, InputError
+from sparring.core.code import failure
 from sparring.games.rocket import field
 from sparring.games.rocket.vectors import Number, Vector, at, between, dot, length, unit
 
@@ -121,7 +122,10 @@ def components(
 
 def _own_pay(name: str, reward: OwnReward, step: Transition, seconds: float) -> Floats:
     """What a component of the user's own pays, `float32[m, seats]`; raises `InputError` for what is no payment."""
-    value = np.asarray(reward(step, seconds))
+    try:
+        value = np.asarray(reward(step, seconds))
+    except Exception as error:
+        raise failure(f"reward {name}", error) from error
     if value.shape != step.present.shape:
         raise InputError(
             f"reward {name}: its array has shape {value.shape}, but {step.present.shape} is needed (matches, seats)"

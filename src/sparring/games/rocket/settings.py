@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from sparring.core import InputError, did_you_mean
 from sparring.core.code import is_code
+from sparring.core.settings import GameSettings
 from sparring.games.rocket.states import SITUATIONS
 
 Mode = Literal["1v1", "2v2", "3v3"]
@@ -99,7 +100,7 @@ class Stage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seconds: Positive | None = None
 
 
-class RocketSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RocketSettings(GameSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything an arena of Rocket League can be told."""
 
     modes: Annotated[list[Mode], Meta(min_length=1)] = field(default_factory=lambda: ["1v1"])
@@ -135,6 +136,7 @@ class RocketSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """0 steps all matches in the caller's thread; n steps groups of them in n threads while others are answered."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rewards(self.rewards)
         biggest = max(self.modes, key=lambda mode: TEAM_SIZE[mode])
         if TEAM_SIZE[biggest] > self.room:

@@ -286,5 +286,5 @@ def _reason(error: Exception) -> str:
     if isinstance(error, InvalidURI):
         return "not a WebSocket address"
     if isinstance(error, OSError):
-        return f"cannot be reached ({error.strerror or error})"
+        return f"cannot be reached ({error.strerror or error}); `sparring showdown` starts a server on this machine"
     return str(error) or type(error).__name__
