@@ -5,27 +5,24 @@ run's own policy server take turns. The learner has no CPU of its own here: coll
 the machine. `collect` is the part of the time that the learner waits for episodes, `busy` the part that collectors
 play, `cores` how many of the machine's were at work: where all are, they limit the run, whoever waits.
 
-A piece of episodes goes through Ray's object store as the plain arrays that it is, and as an Arrow stream.
+A piece of episodes goes through Ray's object store as the Arrow that it is, and as plain arrays.
 """
 
 import os
-from collections.abc import Callable
 from functools import partial
 from statistics import median
 from time import perf_counter
 
-import numpy as np
 import psutil
-import pyarrow as pa
 import ray
 import torch
 from ray.cluster_utils import Cluster
 
 import measure
 from sparring.core import Episodes
-from sparring.core.rows import flatten, nested
 from sparring.rollout.collector import Counters
 from sparring.rollout.fleet import Piece
+from sparring.rollout.wire import to_arrow
 from sparring.training.config import load_config
 from sparring.training.self_play import SelfPlay
 
@@ -77,56 +74,23 @@ def run(
         training.close()
 
 
-def to_arrow(episodes: Episodes) -> pa.Buffer:
-    """Headers and steps as two Arrow streams, a column an array; rows of an array are fixed-size lists."""
-    sink = pa.BufferOutputStream()
-    for group in nested(episodes.columns()).values():
-        columns = {}
-        for name, array in flatten(group).items():
-            values = np.ascontiguousarray(array)
-            column = pa.array(values.reshape(-1).view(np.uint8) if values.dtype == np.bool_ else values.reshape(-1))
-            columns[name] = column if array.ndim == 1 else pa.FixedSizeListArray.from_arrays(column, array[0].size)
-        batch = pa.RecordBatch.from_pydict(columns)
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-    return sink.getvalue()
-
-
-def from_arrow(buffer: pa.Buffer) -> list[np.ndarray]:
-    """Its columns, without a copy where Arrow needs none."""
-    source, found = pa.BufferReader(buffer), []
-    for _ in range(2):
-        for column in pa.ipc.open_stream(source).read_next_batch().columns:
-            flat = column.flatten() if pa.types.is_fixed_size_list(column.type) else column
-            found.append(flat.to_numpy(zero_copy_only=True))
-    return found
-
-
 def hand_over(episodes: Episodes, rounds: int) -> None:
-    """What a piece weighs and how long it takes, written and read, both ways in turns."""
+    """What a piece weighs and how long it takes, put and got, both ways in turns."""
     piece = Piece.of(episodes, Counters())
-
-    def plain() -> None:
-        found = ray.get(ray.put(piece)).episodes(episodes.spec)
-        assert found is not None
-
-    def arrow() -> None:
-        from_arrow(ray.get(ray.put(to_arrow(episodes))))
-
-    sides: dict[str, Callable[[], None]] = {"plain arrays": plain, "Arrow": arrow}
-    weights = {"plain arrays": sum(array.nbytes for array in piece.columns.values()), "Arrow": to_arrow(episodes).size}
-    found = measure.in_turns({name: partial(_seconds, call) for name, call in sides.items()}, rounds)
-    reference = median(found["plain arrays"])
+    sides: dict[str, object] = {"plain arrays": dict(piece.columns), "Arrow": piece}
+    plain = sum(array.nbytes for array in piece.columns.values())
+    weights = {"plain arrays": plain, "Arrow": len(to_arrow(piece.columns))}
+    found = measure.in_turns({name: partial(_seconds, what) for name, what in sides.items()}, rounds)
     for name, seconds in found.items():
-        took, weight = median(seconds), weights[name]
-        of = f"{episodes.rows:,} decisions"
-        measure.figure(f"{of} as {name}", weight, "bytes", ratio=weight / weights["plain arrays"])
-        measure.figure(f"{of} as {name}: put and got", 1000 * took, "ms", ratio=took / reference)
+        of, took = f"{episodes.rows:,} decisions as {name}", median(seconds)
+        measure.figure(of, weights[name], "bytes", ratio=weights[name] / plain)
+        measure.figure(f"{of}: put and got", 1000 * took, "ms", ratio=took / median(found["plain arrays"]))
 
 
-def _seconds(call: Callable[[], None]) -> float:
+def _seconds(what: object) -> float:
+    """To hand over `what` through Ray's object store, on this host."""
     start = perf_counter()
-    call()
+    ray.get(ray.put(what))
     return perf_counter() - start
 
 
@@ -145,20 +109,22 @@ def main() -> None:
             for name, side in SIDES.items()
         }
         found = measure.in_turns(sides, 2 if quick else 3)
+        one = median(each["rate"] for each in found["1 collector"])
+        for name, rounds in found.items():
+            rate = median(each["rate"] for each in rounds)
+            measure.figure(f"{PRESET}, {name}", rate, "decisions/s", peer="1 collector", ratio=rate / one)
+            for stage in STAGES:
+                measure.figure(
+                    f"{PRESET}, {name}: {stage}", median(each[stage] for each in rounds), "share of the time"
+                )
+            measure.figure(f"{PRESET}, {name}: players", median(each["players"] for each in rounds), "share of playing")
+            measure.figure(f"{PRESET}, {name}: cores", median(each["cores"] for each in rounds), "cores at work")
+            measure.figure(f"{PRESET}, {name}: policy lag", median(each["lag"] for each in rounds), "updates")
         ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
         hand_over(pieces[-1], 20 if quick else 100)
     finally:
         ray.shutdown()
         cluster.shutdown()
-    one = median(each["rate"] for each in found["1 collector"])
-    for name, rounds in found.items():
-        rate = median(each["rate"] for each in rounds)
-        measure.figure(f"{PRESET}, {name}", rate, "decisions/s", peer="1 collector", ratio=rate / one)
-        for stage in STAGES:
-            measure.figure(f"{PRESET}, {name}: {stage}", median(each[stage] for each in rounds), "share of the time")
-        measure.figure(f"{PRESET}, {name}: players", median(each["players"] for each in rounds), "share of playing")
-        measure.figure(f"{PRESET}, {name}: cores", median(each["cores"] for each in rounds), "cores at work")
-        measure.figure(f"{PRESET}, {name}: policy lag", median(each["lag"] for each in rounds), "updates")
 
 
 if __name__ == "__main__":

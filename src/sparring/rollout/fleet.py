@@ -1,7 +1,7 @@
-"""A fleet: processes on a Ray cluster that work for one here: most play, each with an arena and an engine of its own.
+"""A fleet: processes on a Ray cluster that work for one here: most play, each with an arena of its own.
 
 Weights go out through Ray's object store, so that each version crosses to each host once, however many play there; a
-running collection takes them up between two forward passes. What was played comes back in pieces of plain arrays. A
+running collection takes them up between two forward passes. What was played comes back in pieces, as Arrow. A
 player may have only so many pieces under way: when nobody takes them, it waits. A process that dies, or whose host
 does, is replaced by one that plays other matches; what it had not handed over is lost, and nothing comes twice.
 """
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sparring.core import Array, Episodes, GameSpec, InputError, RunError, optional
 from sparring.rollout.collector import Counters
+from sparring.rollout.wire import from_arrow, to_arrow
 
 with optional("--cluster", extra="ray"):
     import ray
@@ -64,7 +65,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Piece:
-    """What a process hands over."""
+    """What a process hands over; crosses to another one as Arrow (`rollout.wire`)."""
 
     columns: Mapping[str, Array]
     """Episodes, as `Episodes.columns` names them; nothing if none has ended."""
@@ -80,11 +81,18 @@ class Piece:
             return cls({}, counters=counters)
         return cls(episodes.columns(), episodes.players, episodes.segment, counters)
 
+    def __reduce__(self) -> tuple[Callable[..., "Piece"], tuple[Any, ...]]:
+        return _unpacked, (to_arrow(self.columns), self.players, self.segment, self.counters)
+
     def episodes(self, spec: GameSpec) -> Episodes | None:
-        """Its episodes, read-only: Ray's memory is freed with the last view of it."""
+        """Its episodes; read-only if they have crossed."""
         if not self.columns:
             return None
         return Episodes.from_columns(self.columns, spec=spec, players=self.players, segment=self.segment)
+
+
+def _unpacked(content: bytes, players: tuple[str, ...], segment: int, counters: Counters) -> Piece:
+    return Piece(from_arrow(content), players, segment, counters)
 
 
 P_co = TypeVar("P_co", covariant=True)

@@ -78,9 +78,10 @@ class ClusterPlay:
                 timeout=config.inference_timeout_ms / 1000,
                 say=say,
             )
-        make = partial(RunPlaying, config, game, seated, each, self._served and self._served.access)
+        access = None if self._served is None else self._served.access
+        make = partial(RunPlaying, config, game, seated, each, access)
         self._fleet = Fleet(make, count=count, ask=lambda stream: (piece,), say=say)
-        asked = "" if self._served is None else f", that ask {self._served.access.address}"
+        asked = "" if access is None else f", that ask {access.address}"
         say(f"{count} collectors on the cluster, each with {each} matches{asked}")
 
     def start(self) -> None:
@@ -128,7 +129,7 @@ class ClusterPlay:
             self._dropped += len(episodes) - len(kept)
             old += episodes.rows
             if len(kept):
-                # a copy of its own: what Ray holds is read-only, and freed with the last view of it
+                # a copy of its own: what has crossed is read-only
                 parts.append(episodes.take(kept))
                 found, old = found + parts[-1].rows, 0
             elif old > _ALL_TOO_OLD * rows:
