@@ -129,6 +129,9 @@ class Pieces:
     def take(self):
         return Stream(0, 0), next(self.pieces)
 
+    def go_on(self):
+        self.ahead = True
+
 
 def test_what_is_too_old_is_dropped_and_counted_and_never_makes_a_batch_empty():
     part = playing()
@@ -142,6 +145,7 @@ def test_what_is_too_old_is_dropped_and_counted_and_never_makes_a_batch_empty():
     nothing = Piece({}, counters=fresh.counters)
     made._fleet = Pieces([nothing, *old, nothing, fresh])
     episodes = made.collect(300)
+    assert made._fleet.ahead  # nobody waits while these are learned from
     assert episodes.rows >= 300
     assert set(episodes.headers.version.tolist()) == {3}
     assert episodes.steps.action.flags.writeable

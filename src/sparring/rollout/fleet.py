@@ -281,11 +281,15 @@ class Fleet(Generic[P]):
     def take(self) -> tuple[Stream, P]:
         """The next piece that some process hands over; blocks until there is one."""
         while True:
-            for member in self._members:
-                self._fill(member)
+            self.go_on()
             found = self._listen()
             if found is not None:
                 return found
+
+    def go_on(self) -> None:
+        """Has all processes work as far ahead as they may; worth a call before nothing is taken for a while."""
+        for member in self._members:
+            self._fill(member)
 
     def close(self) -> None:
         """Ends the processes; may be called twice."""
@@ -311,7 +315,7 @@ class Fleet(Generic[P]):
             member.swaps.append(member.actor.swap.options(concurrency_group="weights").remote(*self._weights))
 
     def _fill(self, member: _Member) -> None:
-        """Has the process play on, if it has not too many pieces under way."""
+        """Has the process work on, if it has not too many pieces under way."""
         while member.beginning is None and len(member.calls) < AHEAD:
             if not member.calls:
                 member.heard = monotonic()

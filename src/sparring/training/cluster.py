@@ -136,6 +136,7 @@ class ClusterPlay:
                 raise RunError(
                     f"every episode began more than max_policy_lag = {self._max_lag} updates ago; lower matches"
                 )
+        self._fleet.go_on()  # while these are learned from
         return Episodes.join(parts)
 
     def take_dropped(self) -> int:
