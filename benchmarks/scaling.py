@@ -86,14 +86,14 @@ def main() -> None:
     one = median(each["rate"] for each in found["1"])
     for name, rounds_of in found.items():
         rate = median(each["rate"] for each in rounds_of)
-        foretold = simulated(rates, epochs, processes=int(name)).decisions_per_second
+        predicted = simulated(rates, epochs, processes=int(name)).decisions_per_second
         here = f"{PRESET}, {name} under torchrun"
         measure.figure(
             here, rate, "decisions/s", peer="1 process", ratio=rate / one, each=[e["rate"] for e in rounds_of]
         )
         measure.figure(f"{here}: a learner", median(e["learner"] for e in rounds_of), "rows/s of each process")
         measure.figure(f"{here}: learning", median(e["learn"] for e in rounds_of), "share of the time")
-        measure.figure(f"{here}: foretold", foretold, "decisions/s", peer="measured", ratio=foretold / rate)
+        measure.figure(f"{here}: predicted", predicted, "decisions/s", peer="measured", ratio=predicted / rate)
     alone = simulated(rates, epochs).decisions_per_second
     for nodes in NODES:
         forecasted = simulated(rates, epochs, nodes=nodes)
