@@ -1,6 +1,6 @@
-"""How far `sparring plan` is off: decisions a second that it foretells, beside those of real updates, in turns.
+"""How far `sparring plan` is off: decisions a second that it predicts, beside those of real updates, in turns.
 
-For three presets on this machine, in one process (`scaling.py` has two). The foretold rate is simulated from a
+For three presets on this machine, in one process (`scaling.py` has two). The predicted rate is simulated from a
 measurement of the same round, and from the passes that the real updates made: PPO ends some of them early.
 """
 
@@ -29,7 +29,7 @@ def unrated(subject: Subject) -> Subject:
     return Subject(subject.name, config, subject.game, subject.batch_size, subject.short, subject.short_rows)
 
 
-def foretold(subject: Subject, seconds: float, epochs: list[float]) -> float:
+def predicted(subject: Subject, seconds: float, epochs: list[float]) -> float:
     rates = diagnose(subject, ["learner"], seconds=seconds)
     layout = Layout(nodes=1, processes=1, cores=os.cpu_count() or 1, link=LINK)
     found = forecast(subject.name, subject.config, subject.game, rates, layout, hours=1.0, epochs=mean(epochs))
@@ -52,10 +52,12 @@ def real(subject: Subject, seconds: float, epochs: list[float]) -> float:
 
 def compare(name: str, sides: dict[str, "partial[float]"], rounds: int) -> None:
     found = measure.in_turns(sides, rounds)
-    played, foretold = (median(values) for values in found.values())
+    played, predicted = (median(values) for values in found.values())
     off = [there / here for here, there in zip(*found.values(), strict=True)]
     measure.figure(f"{name}: measured", played, "decisions/s")
-    measure.figure(f"{name}: foretold", foretold, "decisions/s", peer="measured", ratio=foretold / played, ratios=off)
+    measure.figure(
+        f"{name}: predicted", predicted, "decisions/s", peer="measured", ratio=predicted / played, ratios=off
+    )
 
 
 def main() -> None:
@@ -66,7 +68,7 @@ def main() -> None:
         epochs: list[float] = []
         sides = {
             "measured": partial(real, subject, seconds, epochs),
-            "foretold": partial(foretold, subject, seconds, epochs),
+            "predicted": partial(predicted, subject, seconds, epochs),
         }
         compare(preset, sides, rounds)
 
