@@ -1,17 +1,11 @@
-"""How far `sparring plan` is off: decisions a second that it foretells, beside those of real updates, in turns.
+"""How far `sparring plan` is off: decisions a second that it predicts, beside those of real updates, in turns.
 
-For three presets on this machine, in one process; and for hex-quick in two processes under torchrun, from the rates of
-one. The foretold rate is simulated from a measurement of the same round, and from the passes
-that the real updates made: PPO ends some of them early.
+For three presets on this machine, in one process (`scaling.py` has two). The predicted rate is simulated from a
+measurement of the same round, and from the passes that the real updates made: PPO ends some of them early.
 """
 
-import json
 import os
-import subprocess
-import sys
-import tempfile
 from functools import partial
-from pathlib import Path
 from statistics import mean, median
 from time import perf_counter
 
@@ -35,9 +29,9 @@ def unrated(subject: Subject) -> Subject:
     return Subject(subject.name, config, subject.game, subject.batch_size, subject.short, subject.short_rows)
 
 
-def foretold(subject: Subject, seconds: float, epochs: list[float], processes: int = 1) -> float:
+def predicted(subject: Subject, seconds: float, epochs: list[float]) -> float:
     rates = diagnose(subject, ["learner"], seconds=seconds)
-    layout = Layout(nodes=1, processes=processes, cores=os.cpu_count() or 1, link=LINK)
+    layout = Layout(nodes=1, processes=1, cores=os.cpu_count() or 1, link=LINK)
     found = forecast(subject.name, subject.config, subject.game, rates, layout, hours=1.0, epochs=mean(epochs))
     return found.decisions_per_second
 
@@ -56,26 +50,14 @@ def real(subject: Subject, seconds: float, epochs: list[float]) -> float:
         training.close()
 
 
-def together(subject: Subject, updates: int, epochs: list[float], processes: int) -> float:
-    """The same of so many processes under torchrun."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}", "-m"]
-        decisions = updates * processes * subject.batch_size
-        quiet = ["evaluation={every: 0, matches: 2, opponents: [random]}", "report=[]", "threads=1"]
-        train = ["--", "sparring", "train", subject.name, f"decisions={decisions}", *quiet, "--run", f"{folder}/run"]
-        subprocess.run([*command, *train], check=True, stdout=sys.stderr)
-        lines = [json.loads(line) for line in Path(folder, "run", "metrics.jsonl").read_text().splitlines()]
-    rates = [line["play/decisions_per_second"] for line in lines if "play/decisions_per_second" in line]
-    epochs += [line["loss/epochs"] for line in lines[1:] if "loss/epochs" in line]
-    return median(rates[1:])
-
-
 def compare(name: str, sides: dict[str, "partial[float]"], rounds: int) -> None:
     found = measure.in_turns(sides, rounds)
-    played, foretold = (median(values) for values in found.values())
+    played, predicted = (median(values) for values in found.values())
     off = [there / here for here, there in zip(*found.values(), strict=True)]
     measure.figure(f"{name}: measured", played, "decisions/s")
-    measure.figure(f"{name}: foretold", foretold, "decisions/s", peer="measured", ratio=foretold / played, ratios=off)
+    measure.figure(
+        f"{name}: predicted", predicted, "decisions/s", peer="measured", ratio=predicted / played, ratios=off
+    )
 
 
 def main() -> None:
@@ -86,17 +68,9 @@ def main() -> None:
         epochs: list[float] = []
         sides = {
             "measured": partial(real, subject, seconds, epochs),
-            "foretold": partial(foretold, subject, seconds, epochs),
+            "predicted": partial(predicted, subject, seconds, epochs),
         }
         compare(preset, sides, rounds)
-    subject = unrated(find_subject("hex-quick", None, ["threads=1"]))
-    for processes in (1, 2):
-        epochs = []
-        sides = {
-            "measured": partial(together, subject, 4 if quick else 8, epochs, processes),
-            "foretold": partial(foretold, subject, seconds, epochs, processes),
-        }
-        compare(f"hex-quick, {processes} under torchrun", sides, rounds)
 
 
 if __name__ == "__main__":

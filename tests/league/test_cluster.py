@@ -12,7 +12,10 @@ from sparring.league.cluster import MatchesOnCluster, SeatingPlaying  # isort: s
 from sparring.rollout.collector import Counters  # isort: skip
 from sparring.rollout.fleet import Piece, Stream  # isort: skip
 from sparring.rollout.store import read_episodes  # isort: skip
+from sparring.serving.models import ModelSource  # isort: skip
+from tests import hex  # isort: skip
 from tests.commands import sparring  # isort: skip
+from tests.serving.support import running  # isort: skip
 
 
 @pytest.fixture
@@ -80,6 +83,22 @@ def test_failed_matches_are_replaced(seating):
     made._fleet = type("Once", (), {"take": lambda self: (stream, Piece.of(None, Counters(failed=3)))})()
     assert made.more() is None
     assert (made._given[stream], made._left) == (5, 5)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_collectors_of_a_cluster_ask_one_policy_server(tmp_path):
+    model = ModelSource("main", hex.spec(), hex.policy(), 4)
+    with running(model) as server, simulated(2, 1) as cluster:
+        words = ["selfplay", "hex", "--model", f"{server.address}/main", "--size", 4, "--matches", 200]
+        where = ["--parallel", 16, "--save", tmp_path / "games", "--cluster", cluster.address]
+        done, _ = sparring(*words, *where, timeout=500)
+        served = server.models["main"].report()
+    assert done.returncode == 0, done.stderr
+    headers = [episodes.headers for episodes in read_episodes(tmp_path / "games")]
+    assert len(np.unique(np.concatenate([part.serial for part in headers]))) == 200
+    assert {version for part in headers for version in part.version.tolist()} == {4}
+    assert served.rows >= sum(int(part.lengths.sum()) for part in headers)
 
 
 @pytest.mark.slow

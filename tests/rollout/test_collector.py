@@ -87,6 +87,22 @@ def test_the_recorded_mask_action_and_log_prob_belong_together():
     assert (episodes.steps.policy[~legal] == 0).all()
 
 
+def test_weights_that_are_swapped_in_during_an_answer_make_no_episode_newer_than_it_is():
+    player = network(8)
+    engine, answer = player.engine, player.engine.answer
+
+    def swapped_meanwhile(*arguments, **options):
+        answers = answer(*arguments, **options)
+        engine.swap("main", engine.weights("main"), version=player.version + 1)
+        return answers
+
+    engine.answer = swapped_meanwhile
+    collector = Collector(hex.arena(matches=8), {"main": player}, everyone(0, 2), record=["main"])
+    first = collector.collect(1).headers
+    assert set(first.version[first.seat == 0].tolist()) == {0}
+    assert set(first.version[first.seat == 1].tolist()) == {1}  # which answers a wait later
+
+
 def test_memory_is_stored_at_each_segments_start():
     player = network(16, memory="lstm")
     collector = Collector(hex.arena(matches=16), {"a": player}, everyone(0, 2), record=["a"], segment=3)

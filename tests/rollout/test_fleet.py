@@ -84,6 +84,9 @@ def test_nobody_plays_further_ahead_than_allowed(open_fleet, tmp_path):
     taken = len(numbers(fleet, playing(2)))
     sleep(2)  # nobody takes anything now
     assert taken < len(list(tmp_path.iterdir())) <= taken + 2 * AHEAD
+    fleet.go_on()
+    sleep(2)
+    assert len(list(tmp_path.iterdir())) == taken + 2 * AHEAD
 
 
 def test_weights_reach_everybody_and_those_who_come_later(open_fleet):

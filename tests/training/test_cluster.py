@@ -8,14 +8,17 @@ import pytest
 
 from tests.clusters import simulated
 
-from sparring.core import InputError  # isort: skip
+from sparring.core import InputError, load_game  # isort: skip
+from sparring.inference import Device  # isort: skip
 from sparring.policy.checkpoint import tensor_bytes  # isort: skip
+from sparring.policy.network import build_network  # isort: skip
 from sparring.rollout import fleet as fleets  # isort: skip
 from sparring.rollout.fleet import Piece, Stream  # isort: skip
 from sparring.training.cluster import ClusterPlay, RunPlaying  # isort: skip
 from sparring.training.config import validate_config  # isort: skip
 from sparring.training.opponents import find_opponents  # isort: skip
 from sparring.training.self_play import SelfPlay  # isort: skip
+from sparring.training.served import ServedPolicy  # isort: skip
 from tests.bench import slowed  # isort: skip
 from tests.commands import sparring  # isort: skip
 
@@ -37,9 +40,10 @@ def prepared(**changes):
     return config, game, find_opponents(config, game, Path("nowhere"))
 
 
-def playing(number=0, **changes):
+def playing(number=0, access=None, **changes):
     config, game, opponents = prepared(**changes)
-    return RunPlaying(config, game, {name: opponents[name] for name in config.opponents}, 4, Stream(0, number))
+    seated = {name: opponents[name] for name in config.opponents}
+    return RunPlaying(config, game, seated, 4, access, Stream(0, number))
 
 
 def weights_of(part):
@@ -90,6 +94,32 @@ def test_new_weights_are_taken_up_with_their_version():
     assert part.collect(60.0, 200).episodes(part._engine.spec).headers.version.max() == 5
 
 
+def test_a_collector_that_asks_plays_as_one_with_a_network_of_its_own():
+    alone = playing()
+    spec, weights = alone._engine.spec, alone._engine.weights("main")
+    served = ServedPolicy(
+        build_network(CONFIG["network"], load_game("hex"), spec),
+        spec,
+        "tcp://127.0.0.1:0",
+        matches=4,
+        device=Device("cpu", "float32"),
+        timeout=0.02,
+        say=lambda text: None,
+    )
+    try:
+        served.swap(weights, 3)
+        alone.swap(tensor_bytes(weights), 3)
+        asking = playing(access=served.access)
+        assert asking._engine.policies == {}
+        here, there = (part.collect(60.0, 200).episodes(spec).columns() for part in (alone, asking))
+        asking.close()
+    finally:
+        served.close()
+    assert set(here) == set(there)
+    for name, column in here.items():
+        np.testing.assert_allclose(there[name], column, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
 class Pieces:
     """A fleet whose pieces are there already."""
 
@@ -98,6 +128,9 @@ class Pieces:
 
     def take(self):
         return Stream(0, 0), next(self.pieces)
+
+    def go_on(self):
+        self.ahead = True
 
 
 def test_what_is_too_old_is_dropped_and_counted_and_never_makes_a_batch_empty():
@@ -108,9 +141,11 @@ def test_what_is_too_old_is_dropped_and_counted_and_never_makes_a_batch_empty():
     fresh = part.collect(60.0, 300)
     made = object.__new__(ClusterPlay)
     made.counters, made._dropped, made._spec, made._max_lag, made._version = fresh.counters, 0, spec, 2, 3
+    made._served = None
     nothing = Piece({}, counters=fresh.counters)
     made._fleet = Pieces([nothing, *old, nothing, fresh])
     episodes = made.collect(300)
+    assert made._fleet.ahead  # nobody waits while these are learned from
     assert episodes.rows >= 300
     assert set(episodes.headers.version.tolist()) == {3}
     assert episodes.steps.action.flags.writeable
@@ -131,14 +166,35 @@ def test_what_a_cluster_cannot_play_is_refused(changes, message):
         prepared(cluster={"address": "auto"}, **changes)
 
 
+@pytest.mark.parametrize(
+    ("cluster", "changes", "message"),
+    [
+        ({}, {}, "without a cluster nobody would ask it"),
+        ({"address": "auto"}, {"learner": {"kind": "alphazero"}}, "alphazero searches where it plays"),
+        ({"address": "auto", "server": "here"}, {}, "cluster.server"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(cluster, changes, message):
+    with pytest.raises(InputError, match=message):
+        prepared(cluster={"server": "tcp://127.0.0.1:0", **cluster}, **changes)
+
+
+def test_a_network_that_remembers_is_not_served_to_be_trained():
+    config, game, opponents = prepared(
+        cluster={"address": "auto", "server": "tcp://127.0.0.1:0"}, network={**CONFIG["network"], "memory": "lstm"}
+    )
+    with pytest.raises(InputError, match="needs the network's memory"):
+        SelfPlay(config, game, opponents, say=lambda text: None)
+
+
 @pytest.fixture(scope="module")
 def cluster():
     with simulated(1, 1) as made:
         yield made
 
 
-def training(address, said, *, game=None, **changes):
-    config, found, opponents = prepared(cluster={"address": address, "collectors": 2}, **changes)
+def training(address, said, *, game=None, server=None, **changes):
+    config, found, opponents = prepared(cluster={"address": address, "collectors": 2, "server": server}, **changes)
     run = SelfPlay(config, game or found, opponents, say=said.append)
     run.start()
     return run
@@ -173,9 +229,15 @@ def test_the_command_trains_on_a_cluster_and_goes_on_without(cluster, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_training_goes_on_when_a_host_is_lost_and_nothing_is_doubled(cluster):
+@pytest.mark.parametrize("server", [None, "tcp://127.0.0.1:0"])
+def test_training_goes_on_when_a_host_is_lost_and_nothing_is_doubled(server):
+    with simulated(1, 1) as cluster:
+        _lose_a_host(cluster, server)
+
+
+def _lose_a_host(cluster, server):
     said, seen = [], []
-    run = training(cluster.address, said, max_policy_lag=4)
+    run = training(cluster.address, said, server=server, max_policy_lag=4)
     update = run.algorithm.learner.update
 
     def learn(episodes, **steering):
@@ -206,3 +268,4 @@ def test_training_goes_on_when_a_host_is_lost_and_nothing_is_doubled(cluster):
     assert len(set(episodes)) == len(episodes)
     assert max(lag.max() for _, _, lag in seen) <= 4
     assert metrics["play/policy_lag"] <= 4
+    assert min(lag.min() for _, _, lag in seen) >= 0

@@ -295,12 +295,13 @@ class Collector:
                 return self._checked(number, player.act(decisions), len(decisions)).action
         slots = decisions.slots(self._arena.spec)
         with stages.time("players"):
+            # before it answers: weights that are swapped in meanwhile must not make an episode newer than it is
+            version = player.version if isinstance(player, Versioned) else -1
             memory = self._memory_before(player, decisions, slots)
             answers = self._checked(number, player.act(decisions), len(decisions))
         with stages.time("record"):
             self._open.pay(slots, decisions.reward)
             self._truncate(slots, answers)
-            version = player.version if isinstance(player, Versioned) else -1
             self._open.append(slots, self._steps(decisions, answers), version=version, memory=memory)
         return answers.action
 

@@ -1,7 +1,7 @@
-"""A fleet: processes on a Ray cluster that work for one here: most play, each with an arena and an engine of its own.
+"""A fleet: processes on a Ray cluster that work for one here: most play, each with an arena of its own.
 
 Weights go out through Ray's object store, so that each version crosses to each host once, however many play there; a
-running collection takes them up between two forward passes. What was played comes back in pieces of plain arrays. A
+running collection takes them up between two forward passes. What was played comes back in pieces, as Arrow. A
 player may have only so many pieces under way: when nobody takes them, it waits. A process that dies, or whose host
 does, is replaced by one that plays other matches; what it had not handed over is lost, and nothing comes twice.
 """
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sparring.core import Array, Episodes, GameSpec, InputError, RunError, optional
 from sparring.rollout.collector import Counters
+from sparring.rollout.wire import from_arrow, to_arrow
 
 with optional("--cluster", extra="ray"):
     import ray
@@ -64,7 +65,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Piece:
-    """What a process hands over."""
+    """What a process hands over; crosses to another one as Arrow (`rollout.wire`)."""
 
     columns: Mapping[str, Array]
     """Episodes, as `Episodes.columns` names them; nothing if none has ended."""
@@ -80,11 +81,18 @@ class Piece:
             return cls({}, counters=counters)
         return cls(episodes.columns(), episodes.players, episodes.segment, counters)
 
+    def __reduce__(self) -> tuple[Callable[..., "Piece"], tuple[Any, ...]]:
+        return _unpacked, (to_arrow(self.columns), self.players, self.segment, self.counters)
+
     def episodes(self, spec: GameSpec) -> Episodes | None:
-        """Its episodes, read-only: Ray's memory is freed with the last view of it."""
+        """Its episodes; read-only if they have crossed."""
         if not self.columns:
             return None
         return Episodes.from_columns(self.columns, spec=spec, players=self.players, segment=self.segment)
+
+
+def _unpacked(content: bytes, players: tuple[str, ...], segment: int, counters: Counters) -> Piece:
+    return Piece(from_arrow(content), players, segment, counters)
 
 
 P_co = TypeVar("P_co", covariant=True)
@@ -273,11 +281,15 @@ class Fleet(Generic[P]):
     def take(self) -> tuple[Stream, P]:
         """The next piece that some process hands over; blocks until there is one."""
         while True:
-            for member in self._members:
-                self._fill(member)
+            self.go_on()
             found = self._listen()
             if found is not None:
                 return found
+
+    def go_on(self) -> None:
+        """Has all processes work as far ahead as they may; worth a call before nothing is taken for a while."""
+        for member in self._members:
+            self._fill(member)
 
     def close(self) -> None:
         """Ends the processes; may be called twice."""
@@ -303,7 +315,7 @@ class Fleet(Generic[P]):
             member.swaps.append(member.actor.swap.options(concurrency_group="weights").remote(*self._weights))
 
     def _fill(self, member: _Member) -> None:
-        """Has the process play on, if it has not too many pieces under way."""
+        """Has the process work on, if it has not too many pieces under way."""
         while member.beginning is None and len(member.calls) < AHEAD:
             if not member.calls:
                 member.heard = monotonic()

@@ -41,6 +41,14 @@ class ClientKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 K = TypeVar("K", ServerKey, ClientKey)
 
 
+def new_keys() -> tuple[ServerKey, ClientKey]:
+    """A pair that has never been before."""
+    server_public, server_secret = (part.decode() for part in zmq.curve_keypair())
+    client_public, client_secret = (part.decode() for part in zmq.curve_keypair())
+    server = ServerKey(public=server_public, secret=server_secret, clients=[client_public])
+    return server, ClientKey(server=server_public, public=client_public, secret=client_secret)
+
+
 def make_keys(folder: Path) -> tuple[Path, Path]:
     """Writes `server.key` and `client.key` into `folder`, readable by their owner only; never replaces one.
 
@@ -58,10 +66,7 @@ def make_keys(folder: Path) -> tuple[Path, Path]:
         for path in paths:
             if path.exists():
                 raise InputError(f"{path} exists already; delete it first if its clients may lose their access")
-        server_public, server_secret = (part.decode() for part in zmq.curve_keypair())
-        client_public, client_secret = (part.decode() for part in zmq.curve_keypair())
-        server = ServerKey(public=server_public, secret=server_secret, clients=[client_public])
-        client = ClientKey(server=server_public, public=client_public, secret=client_secret)
+        server, client = new_keys()
         for path, key in ((waiting, client), (server_path, server)):
             write_file(path, msgspec.json.format(msgspec.json.encode(key)) + b"\n", mode=0o600)
         waiting.rename(client_path)

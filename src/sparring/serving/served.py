@@ -176,10 +176,11 @@ class ServedModel:
         temperature: float | NDArray[np.float32] = asks[0].temperature
         if any(ask.temperature != temperature for ask in asks):
             temperature = np.repeat([ask.temperature for ask in asks], [ask.rows for ask in asks]).astype(np.float32)
+        version = self.version  # before the forward: weights swapped in meanwhile must not make it newer
         answers = self.engine.answer_asked(
             asked, self.source.name, temperature=temperature, keep_policy=any(ask.policy for ask in asks)
         )
-        columns, version, start = list(answers.columns().values()), self.version, seated[0].rows.start
+        columns, start = list(answers.columns().values()), seated[0].rows.start
         return [(one.request, self._reply(one, columns, start, version)) for one in seated]
 
     def _run_alone(self, asked: Asked, one: _Seated) -> list[bytes]:

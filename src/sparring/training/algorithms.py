@@ -38,6 +38,8 @@ class Algorithm:
     """Seats the policy of an engine."""
     batch_size: int
     """Decisions collected for each update."""
+    temperature: float = 1.0
+    """What the policy is played at."""
     settings_at: str = "learner"
     """The key of the configuration that holds `batch_size` and `minibatch_size`, for messages."""
     segment_length: int = 0
@@ -78,6 +80,7 @@ def build_algorithm(
             learner=rnad,
             player=partial(NetworkPlayer, temperature=settings.temperature, keep_policy=True),
             batch_size=settings.batch_size,
+            temperature=settings.temperature,
             segment_length=settings.segment_length if recurrent else 0,
             keep_policy=True,
             deployed=rnad.target,

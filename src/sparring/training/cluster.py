@@ -1,8 +1,8 @@
 """Playing a run's matches on a Ray cluster: for the loop, playing like that of this process.
 
-Each process of the fleet sets a table as the run itself would, with a part of its matches, and plays at it on one CPU.
-Every process draws by the same lot who meets whom, from serial numbers that no two share, so that the run knows of each
-episode whom it was played against.
+Each process of the fleet sets a table as the run itself would, with a part of its matches, and plays at it on one CPU,
+with a network of its own or by asking the run, which then serves its policy. Every process draws by the same lot who
+meets whom, from serial numbers that no two share, so that the run knows of each episode whom it was played against.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,11 +24,12 @@ from sparring.report.progress import announced
 from sparring.rollout import Meetings
 from sparring.rollout.collector import Counters
 from sparring.rollout.fleet import AHEAD, Fleet, Piece, Stream, cluster_cpus, connect, disconnect
-from sparring.training.algorithms import build_algorithm
+from sparring.training.algorithms import Algorithm, build_algorithm
 from sparring.training.config import TrainConfig
 from sparring.training.opponents import POLICY
 from sparring.training.playing import fresh, make_engine, set_table
 from sparring.training.rating import Standing
+from sparring.training.served import Access, ServedPolicy
 
 _ALL_TOO_OLD = 20
 """Batches in a row of which every episode is too old."""
@@ -44,11 +45,14 @@ class ClusterPlay:
         opponents: Mapping[str, Entrant],
         *,
         spec: GameSpec,
-        rows: int,
+        algorithm: Algorithm,
+        device: Device,
         say: Callable[[str], None],
     ) -> None:
-        """`rows` are the decisions of an update, which all processes play a part of."""
+        """`device` is where the policy is served, if the run does that."""
         assert config.cluster.address is not None
+        if config.cluster.server is not None and algorithm.segment_length:
+            raise InputError("cluster.server: learning needs the network's memory, which stays there; allowed: null")
         self.counters = Counters()
         self.standing = None
         """Arenas that change with how they are played are refused."""
@@ -57,14 +61,28 @@ class ClusterPlay:
         self._max_lag = config.max_policy_lag
         self._version = 0
         self._say = say
+        self._served: ServedPolicy | None = None
         connect(config.cluster.address)
         count = config.cluster.collectors or max(1, cluster_cpus() - 1)
         count = min(count, config.matches)
-        piece = -(-rows // (AHEAD * count))
+        each = max(1, config.matches // count)
+        piece = -(-algorithm.batch_size // (AHEAD * count))
         seated = {name: opponents[name] for name in config.opponents}
-        make = partial(RunPlaying, config, game, seated, max(1, config.matches // count))
+        if config.cluster.server is not None:
+            self._served = ServedPolicy(
+                build_network(config.network, game, spec),
+                spec,
+                config.cluster.server,
+                matches=count * each,
+                device=device.acting_in(config.actor_dtype),
+                timeout=config.inference_timeout_ms / 1000,
+                say=say,
+            )
+        access = None if self._served is None else self._served.access
+        make = partial(RunPlaying, config, game, seated, each, access)
         self._fleet = Fleet(make, count=count, ask=lambda stream: (piece,), say=say)
-        say(f"{count} collectors on the cluster, each with {max(1, config.matches // count)} matches")
+        asked = "" if access is None else f", that ask {access.address}"
+        say(f"{count} collectors on the cluster, each with {each} matches{asked}")
 
     def start(self) -> None:
         """Waits until somebody can play."""
@@ -74,7 +92,10 @@ class ClusterPlay:
     def publish(self, weights: Mapping[str, Tensor], version: int) -> None:
         """Has everybody play with these weights from now on."""
         self._version = version
-        self._fleet.publish(tensor_bytes(weights), version)
+        if self._served is not None:
+            self._served.swap(weights, version)
+        else:
+            self._fleet.publish(tensor_bytes(weights), version)
 
     def between(self) -> None:
         """Shares never change: a league is refused."""
@@ -95,6 +116,8 @@ class ClusterPlay:
         parts: list[Episodes] = []
         found = old = 0
         while found < rows:
+            if self._served is not None:
+                self._served.check()
             _, piece = self._fleet.take()
             self.counters.add(piece.counters)
             episodes = piece.episodes(self._spec)
@@ -106,13 +129,14 @@ class ClusterPlay:
             self._dropped += len(episodes) - len(kept)
             old += episodes.rows
             if len(kept):
-                # a copy of its own: what Ray holds is read-only, and freed with the last view of it
+                # a copy of its own: what has crossed is read-only
                 parts.append(episodes.take(kept))
                 found, old = found + parts[-1].rows, 0
             elif old > _ALL_TOO_OLD * rows:
                 raise RunError(
                     f"every episode began more than max_policy_lag = {self._max_lag} updates ago; lower matches"
                 )
+        self._fleet.go_on()  # while these are learned from
         return Episodes.join(parts)
 
     def take_dropped(self) -> int:
@@ -127,6 +151,7 @@ class ClusterPlay:
             "collectors": float(sum(hosts.values())),
             "hosts": float(len(hosts)),
             "replaced_collectors": float(self._fleet.replaced),
+            **({} if self._served is None else {"served_batch": self._served.mean_batch}),
             **{f"collector_{stage}": share for stage, share in self.counters.stages.shares().items()},
         }
 
@@ -143,6 +168,8 @@ class ClusterPlay:
     def close(self) -> None:
         """Ends the processes and leaves the cluster."""
         self._fleet.close()
+        if self._served is not None:
+            self._served.close()
         disconnect()
 
 
@@ -155,8 +182,10 @@ class RunPlaying:
         game: Game,
         opponents: Mapping[str, Entrant],
         matches: int,
+        access: Access | None,
         stream: Stream,
     ) -> None:
+        """`access` is where the policy is asked for; without one it is played here, by weights that are swapped in."""
         torch.set_num_threads(1)
         dtype = "float32" if config.dtype == "float16" else config.dtype
         own = msgspec.structs.replace(
@@ -167,10 +196,14 @@ class RunPlaying:
         learner = build_algorithm(
             own.learner, build_network(own.network, game, spec), spec=spec, device=device, seed=own.seed
         )
-        engine = make_engine(
-            own, spec, build_network(own.network, game, spec), algorithm=learner, device=device, say=_silent
+        policy = build_network(own.network, game, spec) if access is None else None
+        engine = make_engine(own, spec, policy, algorithm=learner, device=device, say=_silent)
+        player = (
+            learner.player(engine, POLICY)
+            if access is None
+            else access.player(learner, spec, matches=matches, seed=own.seed)
         )
-        table = set_table(own, game, opponents, engine=engine, algorithm=learner, say=_silent)
+        table = set_table(own, game, opponents, engine=engine, player=player, say=_silent)
         if isinstance(table.arena, Adaptive):
             raise InputError(f"--cluster: {game.name} changes with how it is played, as one arena; leave it out")
         meetings = fixed_meetings(config, spec)

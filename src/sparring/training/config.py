@@ -85,6 +85,9 @@ class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """ray://HOST:PORT, HOST:PORT of the head, or auto for the cluster of this machine; null: none."""
     collectors: NonNegativeInt = 0
     """Processes that play, each on one CPU with its part of `matches`; 0: as many as the cluster has CPUs, but one."""
+    server: Annotated[str, Meta(pattern=r"^tcp://[^/\s]+:[0-9]+$")] | None = None
+    """tcp://HOST:PORT, an address of this machine that all hosts reach: the policy is served there, from the run's
+    device, to collectors that have no network of their own; port 0 takes any. null: each has one."""
 
 
 class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -302,7 +305,11 @@ def _check_mock(mock: MockSettings, game: Game, where: str) -> None:
 def _check_cluster(config: TrainConfig, where: str) -> None:
     """Raises `InputError` if the run cannot be played on a cluster."""
     if config.cluster.address is None:
+        if config.cluster.server is not None:
+            raise InputError(f"{where}: cluster.server: without a cluster nobody would ask it; allowed: null")
         return
+    if config.cluster.server is not None and isinstance(config.learner, AlphaZeroSettings):
+        raise InputError(f"{where}: cluster.server: alphazero searches where it plays; allowed: null")
     if learns_from_data(config):
         raise InputError(f"{where}: cluster: {_kind(config)} plays no matches to learn from; allowed: none")
     if config.league is not None:

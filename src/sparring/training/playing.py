@@ -83,7 +83,7 @@ class Playing(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """An arena with the policy and its opponents at it, all answered by one engine."""
+    """An arena with the policy and its opponents at it, whose networks one engine answers for."""
 
     engine: InferenceEngine
     arena: Arena
@@ -108,7 +108,7 @@ class Table:
 
     def close(self) -> None:
         """Lets remote players go and frees the arena."""
-        for player in self.opponents.values():
+        for player in (self.player, *self.opponents.values()):
             if isinstance(player, RemotePlayer):
                 player.close()
         self.arena.close()
@@ -199,13 +199,16 @@ def fresh(episodes: Episodes, *, version: int, max_policy_lag: int) -> NDArray[n
 def make_engine(
     config: TrainConfig,
     spec: GameSpec,
-    policy: nn.Module,
+    policy: nn.Module | None,
     *,
     algorithm: Algorithm,
     device: Device,
     say: Callable[[str], None],
 ) -> InferenceEngine:
-    """The engine of a run, with room for all its matches; `policy` belongs to it from now on."""
+    """The engine of a run, with room for all its matches; `policy` belongs to it from now on.
+
+    None plays elsewhere: then the engine is for those opponents that are networks.
+    """
     engine = InferenceEngine(
         spec,
         slots=config.matches * spec.seats,
@@ -215,7 +218,8 @@ def make_engine(
         compiled=config.compile,
         say=say,
     )
-    engine.add(POLICY, policy)
+    if policy is not None:
+        engine.add(POLICY, policy)
     return engine
 
 
@@ -225,10 +229,10 @@ def set_table(
     opponents: Mapping[str, Entrant],
     *,
     engine: InferenceEngine,
-    algorithm: Algorithm,
+    player: Player,
     say: Callable[[str], None],
 ) -> Table:
-    """The arena that `config` asks for, with everybody seated."""
+    """The arena that `config` asks for, with everybody seated: the policy's `player`, and opponents by `engine`."""
     settings: Any = convert(config.settings, game.settings, where="settings")
     with announced(f"starting {config.game}", say):
         arena: Arena = (
@@ -239,7 +243,7 @@ def set_table(
     return Table(
         engine=engine,
         arena=gather(arena, config.inference_batch_size, config.inference_timeout_ms / 1000),
-        player=algorithm.player(engine, POLICY),
+        player=player,
         opponents={
             opponents[name].tag: opponents[name].seat(
                 game,

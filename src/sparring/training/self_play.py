@@ -82,11 +82,12 @@ class SelfPlay(Trainee):
         """Who plays the run's matches: this process, or those of a cluster."""
         config, algorithm, say = self._config, self.algorithm, self._say
         if config.cluster.address is None:
-            table = set_table(config, game, opponents, engine=self.engine, algorithm=algorithm, say=say)
+            player = algorithm.player(self.engine, POLICY)
+            table = set_table(config, game, opponents, engine=self.engine, player=player, say=say)
             return LocalPlay(table, algorithm, self._opposition, say=say)
         from sparring.training.cluster import ClusterPlay  # needs Ray
 
-        return ClusterPlay(config, game, opponents, spec=self.spec, rows=algorithm.batch_size, say=say)
+        return ClusterPlay(config, game, opponents, spec=self.spec, algorithm=algorithm, device=self._device, say=say)
 
     def start(self) -> None:
         """Waits until matches can be played; raises `InputError` if they cannot."""
