@@ -1,6 +1,6 @@
 """Rocket League: agent-steps a second of the arena against RLGym and bare physics, and of PPO end to end.
 
-    python benchmarks/rocket.py [--quick] [--ppo]
+    python benchmarks/rocket.py [--quick]
 
 An agent-step is one car's decision: 8 ticks of physics, observation, reward, end of match. Arena figures are of one
 core and by CPU second, so that a busy machine does not decide; sides take turns and the best of each counts.
@@ -38,7 +38,6 @@ PASSES = (1, 3)
 
 def main() -> None:
     parser = measure.parser(__doc__, quick="under a minute, without PPO")
-    parser.add_argument("--ppo", action="store_true", help="PPO end to end as well: some minutes")
     parser.add_argument("--peer", nargs=2, help=argparse.SUPPRESS)
     options = measure.parse(parser)
     if options.peer and options.peer[0] == "ppo":
@@ -47,6 +46,7 @@ def main() -> None:
     if options.peer:
         print(rlgym_speed(options.peer[0], float(options.peer[1])))
         return
+    set_up_rocket()
     python = measure.peer_python("rlgym-2.0.1-learn-2.0.0", PEER, without_dependencies=LEARN)
     steps, seconds, rounds = (STEPS, 0.7, 2) if options.quick else (2 * STEPS, 2.0, 5)
     for mode in MODES:
@@ -59,14 +59,27 @@ def main() -> None:
         for kind, other, reference in (("peer", "rlgym 2.0.1", peer), ("limit", "bare RocketSim", bare)):
             beside = {kind: other, "reference": reference, "ratio": ours / reference}
             measure.figure(f"arena {mode}", ours, "agent-steps/CPU-s", **beside)
-    if options.ppo:
-        for passes in PASSES:
-            peer = max(rlgym_learn_speed(python, passes) for _ in range(2))
-            for memory in ("none", "lstm"):
-                name = f"PPO 1v1 256x3{' LSTM' if memory == 'lstm' else ''}, passes: {passes}"
-                speed = max(ppo_speed(memory, passes, stepping=stepping) for stepping in (0, 1))
-                beside = {"peer": LEARN_NAME, "reference": peer, "ratio": speed / peer}
-                measure.figure(name, speed, "agent-steps/s", **beside)
+    for passes in () if options.quick else PASSES:
+        compare_ppo(python, passes)
+
+
+def set_up_rocket() -> None:
+    from sparring.games.rocket.setup import setup_rocket
+
+    setup_rocket(say=measure.say)
+
+
+def compare_ppo(python: str, passes: int) -> None:
+    """PPO end to end: the sides take turns, ours with and without a thread that steps; the best of each counts."""
+    found: dict[str, list[float]] = {"peer": [], "none": [], "lstm": []}
+    for stepping in (0, 1):
+        found["peer"].append(rlgym_learn_speed(python, passes))
+        for memory in ("none", "lstm"):
+            found[memory].append(ppo_speed(memory, passes, stepping=stepping))
+    peer, plain, recurrent = (max(speeds) for speeds in found.values())
+    for speed, network in ((plain, "256x3"), (recurrent, "256x3 LSTM")):
+        beside = {"peer": LEARN_NAME, "reference": peer, "ratio": speed / peer}
+        measure.figure(f"PPO 1v1 {network}, passes: {passes}", speed, "agent-steps/s", **beside)
 
 
 def arena_player(mode: str):
@@ -75,9 +88,7 @@ def arena_player(mode: str):
 
     from sparring.games.rocket.arena import RocketArena
     from sparring.games.rocket.settings import TEAM_SIZE, RocketSettings
-    from sparring.games.rocket.setup import setup_rocket
 
-    setup_rocket(say=measure.say)
     arena = RocketArena(RocketSettings(modes=[mode], room=TEAM_SIZE[mode]), matches=MATCHES, seed=0)
     rng = np.random.default_rng(0)
 
@@ -244,6 +255,8 @@ def rlgym_learn(steps: int, passes: int) -> None:
 
     agent = PPOAgentController(networks, optimisers, NumpyExperienceBuffer(GAETrajectoryProcessor()))
     LearningCoordinator(rlgym_environment, agent, config=config).start()
+    if agent.cur_iteration != steps // ROWS:  # it prints what goes wrong, and ends as if nothing had
+        raise SystemExit(f"rlgym-learn: {agent.cur_iteration} updates instead of {steps // ROWS}")
 
 
 def rlgym_environment():
