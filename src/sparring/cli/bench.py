@@ -65,7 +65,7 @@ def scale(
         str | None, typer.Option(help="Likewise, the game's own processes or threads.  [default: by cores]")
     ] = None,
     servers: Annotated[str, typer.Option(help="Likewise, local servers that battles go over; 0: none.")] = "0",
-    minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="About how long it may take.")] = 8.0,
+    minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="About how long it may take.")] = 7.0,
     save: Annotated[
         Path | None, typer.Option(help="Folder of the results; gone on with if it exists.  [default: bench/PRESET]")
     ] = None,
