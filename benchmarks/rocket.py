@@ -16,6 +16,7 @@ RLGym needs numpy < 2, so it gets its own venv under the cache folder, made on t
 import argparse
 import os
 import pty
+import signal
 import subprocess
 import tempfile
 from collections import deque
@@ -34,6 +35,8 @@ LEARN = ("rlgym-learn==2.0.0", "rlgym-learn-algos==0.4.2")
 LEARN_NAME = "rlgym-learn 2.0.0"
 ROWS = 20_000
 PASSES = (1, 3)
+PATIENCE = 300.0
+"""Seconds for a run of rlgym-learn: several times what its version 1.0.5 took for 100,000 agent-steps."""
 
 
 def main() -> None:
@@ -78,7 +81,7 @@ def compare_ppo(python: str, passes: int) -> None:
             found[memory].append(ppo_speed(memory, passes, stepping=stepping))
     peer, plain, recurrent = (max(speeds) for speeds in found.values())
     for speed, network in ((plain, "256x3"), (recurrent, "256x3 LSTM")):
-        beside = {"peer": LEARN_NAME, "reference": peer, "ratio": speed / peer}
+        beside = {"peer": LEARN_NAME, "reference": peer, "ratio": speed / peer} if peer else {}
         measure.figure(f"PPO 1v1 {network}, passes: {passes}", speed, "agent-steps/s", **beside)
 
 
@@ -176,7 +179,7 @@ def torch_threads(count: int) -> None:
 
 
 def rlgym_learn_speed(python: str, passes: int) -> float:
-    """Agent-steps a second; what starting up costs is subtracted."""
+    """Agent-steps a second, what starting up costs subtracted; 0 if it takes more than `PATIENCE`."""
     spent = []
     for steps in (ROWS, 5 * ROWS):
         with tempfile.TemporaryDirectory() as folder:
@@ -184,9 +187,21 @@ def rlgym_learn_speed(python: str, passes: int) -> float:
             _, terminal = pty.openpty()  # it reads keys, and stops without a terminal
             start = perf_counter()
             environment = {**os.environ, "OMP_NUM_THREADS": str(os.cpu_count())}
-            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stdin=terminal, env=environment)
+            running = subprocess.Popen(
+                command, cwd=folder, stdout=subprocess.DEVNULL, stdin=terminal, env=environment, start_new_session=True
+            )
+            try:
+                code = running.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(running.pid, signal.SIGKILL)  # its environments would go on
+                running.wait()
+                measure.say(f"{LEARN_NAME} is left out: {steps:,} agent-steps were not done in {PATIENCE:.0f} s")
+                return 0.0
+            finally:
+                os.close(terminal)
+            if code:
+                raise SystemExit(f"{LEARN_NAME} ended with code {code}")
             spent.append(perf_counter() - start)
-            os.close(terminal)
     speed = 4 * ROWS / (spent[1] - spent[0])
     measure.say(f"rlgym-learn, passes {passes}: {speed:,.0f}")
     return speed
