@@ -116,12 +116,17 @@ def _here() -> dict[str, Any]:
 
 
 def _processor() -> str:
+    """The processor's name, with the numbers that tell its generation, which a virtual machine may leave out of it."""
+    told: dict[str, str] = {}
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            key, _, value = line.partition(":")
+            told.setdefault(key.strip(), value.strip())
     except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+        pass
+    name = told.get("model name") or platform.processor() or platform.machine()
+    numbers = [f"{word} {told[key]}" for word, key in (("family", "cpu family"), ("model", "model")) if key in told]
+    return f"{name} ({', '.join(numbers)})" if numbers else name
 
 
 def peer_python(name: str, packages: Sequence[str], *, without_dependencies: Iterable[str] = ()) -> str:

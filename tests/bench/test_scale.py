@@ -11,6 +11,7 @@ import time
 import msgspec
 import pytest
 
+from sparring.bench.scale import run
 from sparring.bench.scale.contest import KEEP, Measurement, estimates, pending, recommended, still_to_do
 from sparring.bench.scale.grid import Cell, grid, numbers, overrides
 from sparring.bench.scale.run import FILE, Contest, scale
@@ -187,6 +188,16 @@ def test_a_contest_that_is_stopped_goes_on_and_its_override_is_one_that_train_ta
     small = ["learner.batch_size=64", "learner.minibatch_size=64", "threads=1", "--run", str(tmp_path / "run")]
     assert subprocess.run([*train, *small], capture_output=True, timeout=200).returncode == 0
     assert {"scale.png", "scale.html"} <= set(os.listdir(tmp_path))
+
+
+@pytest.mark.slow
+def test_battles_over_a_local_server_are_played_and_counted():
+    small = ["settings.observation=raw", "network.width=32", "network.heads=2", "backend=torch", "threads=1"]
+    cell = Cell(simulators=1, matches=4, servers=1)
+    found = run._measured(cell, run._config("pokemon-gen1", small, cell), 0, 2.0, lambda: False)
+    assert found.error == ""
+    assert found.rate > 0
+    assert found.failed == 0
 
 
 def _content(path):

@@ -1,4 +1,7 @@
-"""Every preset trains: a thousand decisions from its own configuration, then a rating against its own opponents."""
+"""Every preset trains: a thousand decisions from its own configuration, then a rating against its own opponents.
+
+Presets that learn from data get some battles, which are played, written as records and read again.
+"""
 
 import json
 import math
@@ -6,10 +9,12 @@ import math
 import pytest
 import torch
 
+from sparring.core import Installable
+from sparring.core.settings import convert
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
 from sparring.policy.checkpoint import load_checkpoint
-from sparring.training.config import load_config, preset_names
+from sparring.training.config import learns_from_data, load_config, preset_names
 from sparring.training.loop import train
 from sparring.training.run import RunFolder
 
@@ -19,7 +24,8 @@ SMALL = [f"decisions={DECISIONS}", "matches=16", "threads=1", "evaluation.matche
 
 def small(preset):
     """The preset with little to play: fewer matches and smaller batches, everything else as it is."""
-    learner = load_config(preset, [])[0].learner
+    config, _ = load_config(preset, [])
+    learner = config.learner
     at = "learner.ppo" if isinstance(learner, MagnetSettings) else "learner"
     sizes = [f"{at}.batch_size=256", f"{at}.minibatch_size=128"]
     if isinstance(learner, AlphaZeroSettings):
@@ -28,6 +34,8 @@ def small(preset):
             "learner.search.simulations=4",
             "learner.search.max_num_considered_actions=4",
         ]
+    if learns_from_data(config):
+        sizes += ["mock.matches=6", "validation.share=0.3"]
     return load_config(preset, [*SMALL, *sizes])
 
 
@@ -36,7 +44,10 @@ def small(preset):
 @pytest.mark.parametrize("preset", sorted(preset_names()))
 def test_a_preset_trains_and_is_rated(tmp_path, preset):
     config, game = small(preset)
-    outcome = train(config, game, RunFolder(tmp_path / "run"), say=lambda text: None)
+    if isinstance(game, Installable):
+        game.install(convert(config.settings, game.settings, where=preset), lambda text: None)
+    mock_data = learns_from_data(config)
+    outcome = train(config, game, RunFolder(tmp_path / "run"), mock_data=mock_data, say=lambda text: None)
     assert outcome.finished
     assert outcome.decisions >= DECISIONS
     assert outcome.scores.keys() == set(config.evaluation.opponents)
@@ -49,6 +60,6 @@ def test_a_preset_trains_and_is_rated(tmp_path, preset):
     assert all(bool(torch.isfinite(weight).all()) for weight in weights.values() if weight.is_floating_point())
 
 
-def test_there_are_presets_of_every_learner_that_plays():
+def test_there_are_presets_of_every_learner_that_plays_and_of_imitation():
     kinds = {load_config(preset, [])[0].learner.__struct_config__.tag for preset in preset_names()}
-    assert {"ppo", "alphazero", "magnet", "rnad"} <= kinds
+    assert {"ppo", "alphazero", "magnet", "rnad", "imitation"} <= kinds

@@ -65,7 +65,7 @@ def scale(
         str | None, typer.Option(help="Likewise, the game's own processes or threads.  [default: by cores]")
     ] = None,
     servers: Annotated[str, typer.Option(help="Likewise, local servers that battles go over; 0: none.")] = "0",
-    minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="About how long it may take.")] = 8.0,
+    minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="About how long it may take.")] = 7.0,
     save: Annotated[
         Path | None, typer.Option(help="Folder of the results; continued if it exists.  [default: bench/PRESET]")
     ] = None,
@@ -108,7 +108,7 @@ def suite(
 def render(
     check: Annotated[bool, typer.Option("--check", help="Only say which pages are not up to date.")] = False,
 ) -> None:
-    """Write the tables of README and docs/benchmarks.md from the stored figures; from a checkout."""
+    """Write the tables of README, docs/benchmarks.md and docs/rocket.md from the stored figures; from a checkout."""
     from sparring.bench.suite import render as render_pages
 
     changed = render_pages(check=check)

@@ -60,13 +60,6 @@ def test_mock_battles_of_several_formats_go_through_records_into_one_model(tmp_p
     assert all(np.isfinite(line["loss/policy_loss"]) for line in metrics if "loss/policy_loss" in line)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("preset", ["gen1", "gen9", "vgc"])
-def test_every_preset_trains_on_mock_data(tmp_path: Path, preset: str) -> None:
-    metrics = imitate(f"pokemon-imitate-{preset}", tmp_path / "run", "mock.matches=6", mock_data=True)
-    assert metrics[0]["loss/gradient_steps"] > 0
-
-
 @pytest.fixture(scope="module")
 def battles() -> dict[str, Episodes]:
     """The same battles with own teams as they were seen, and filled in."""
