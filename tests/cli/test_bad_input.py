@@ -33,6 +33,7 @@ from tests.commands import one_line
         (["evaluate", "hex-7x7", "random", "--game", "rocket"], ["a checkpoint of hex cannot play rocket"]),
         (["evaluate", "tcp://localhost:5555", "random", "--game", "hex"], ["tcp://host:port/model"]),
         (["evaluate", "tcp://localhost:1/a", "path", "--game", "hex", "--simulations", "4"], ["--simulations"]),
+        (["play", "rocket", "rule"], ["rocket cannot be played in the terminal; allowed: ", "hex"]),
         (["watch", "rocket", "hex-7x7"], ["a checkpoint of hex cannot play rocket"]),
         (["export", "rocket", "rule", "bot"], ["rule: not a network"]),
         (["gtp", "hex", "path"], ["path: not a network"]),

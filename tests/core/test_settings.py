@@ -7,7 +7,7 @@ import pytest
 from msgspec import Meta
 
 from sparring.core import InputError
-from sparring.core.settings import apply_overrides, convert, read_settings
+from sparring.core.settings import GameSettings, apply_overrides, convert, read_settings
 
 
 class Inner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +51,7 @@ def test_overrides_leave_the_preset_untouched():
         ("modes=[1v1, 4v4]", r"modes\[1\] = .*: invalid enum value '4v4'; allowed: 1v1, 2v2"),
         ("shares.high=1", r"shares.high: unknown key; allowed: near, far"),
         ("learner.kind=late", r"learner.kind = 'late': invalid value 'late'; allowed: slow, fast"),
-        ("size=20", r"size = 20: expected `int` <= 19"),
+        ("size=20", r"size = 20: expected `int` <= 19; allowed: 3 to 19"),
         ("size=big", r"size = 'big': expected `int`"),
         ("size", "not of the form key=value"),
         ("size.of=3", "size has no keys"),
@@ -65,6 +65,45 @@ def test_a_bad_value_is_named(override, message):
 class Named(msgspec.Struct, frozen=True):
     game: str
     outer: Outer = Outer()
+
+
+class Rules(GameSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    size: Annotated[int, Meta(ge=3, le=19)] = 7
+    rate: Annotated[float, Meta(gt=0, lt=1)] = 0.5
+    inner: Inner = Inner(rate=1)
+
+
+def test_rules_that_a_program_makes_are_checked_too():
+    assert Rules(size=3, rate=0.25).size == 3
+    with pytest.raises(InputError, match=r"settings: size = 99: expected `int` <= 19; allowed: 3 to 19"):
+        Rules(size=99)
+    with pytest.raises(InputError, match=r"settings: size = '7': expected `int`, got `str`"):
+        Rules(size="7")
+    with pytest.raises(InputError, match=r"settings: rate = 0.0: .*; allowed: more than 0 and less than 1"):
+        Rules(rate=0.0)
+
+
+@pytest.mark.parametrize(
+    ("meta", "words"),
+    [
+        (Meta(ge=3, le=19), "3 to 19"),
+        (Meta(ge=1), "1 or more"),
+        (Meta(gt=0), "more than 0"),
+        (Meta(le=5), "at most 5"),
+        (Meta(ge=0, lt=2**32), "at least 0 and less than 4,294,967,296"),
+    ],
+)
+def test_the_numbers_that_are_allowed_are_said(meta, words):
+    class Limited(GameSettings, frozen=True):
+        x: Annotated[float, meta] = 4
+
+    with pytest.raises(InputError, match=f"allowed: {words}$"):
+        Limited(x="much")
+
+
+def test_an_override_that_is_no_text_is_named():
+    with pytest.raises(InputError, match=r"override \{'size': 3\}: not text of the form key=value"):
+        apply_overrides({}, [{"size": 3}])
 
 
 def test_a_missing_key_is_named():

@@ -70,10 +70,11 @@ def test_decisions_a_match_are_those_of_the_matches_that_count(parallel):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"parallel": 0}, "parallel = 0: allowed: 1 or more"),
-        ({"matches": 0}, "matches = 0: allowed: 1 or more"),
-        ({"matches": -1}, "matches = -1: allowed: 1 or more"),
-        ({"seed": -1}, "seed = -1: allowed: 0 or more"),
+        ({"parallel": 0}, "parallel = 0: allowed: a whole number, 1 or more"),
+        ({"matches": 0}, "matches = 0: allowed: a whole number, 1 or more"),
+        ({"matches": "x"}, "matches = 'x': allowed: a whole number, 1 or more"),
+        ({"matches": -1}, "matches = -1: allowed: a whole number, 1 or more"),
+        ({"seed": -1}, "seed = -1: allowed: a whole number, 0 or more"),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(asked, message):
@@ -83,7 +84,7 @@ def test_numbers_that_make_no_sense_are_refused(asked, message):
 
 @pytest.mark.parametrize("name", ["temperature", "policy_threshold", "simulations", "threads", "patience"])
 def test_a_style_that_makes_no_sense_is_refused(name):
-    with pytest.raises(InputError, match=f"{name} = -1: allowed: 0 or more"):
+    with pytest.raises(InputError, match=f"{name} = -1: allowed: a whole number, 0 or more"):
         sparring.Style(**{name: -1})
 
 

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+import sparring
 from sparring.core import InputError, RunError
 from sparring.policy.checkpoint import load_checkpoint
 from sparring.training.config import load_config, validate_config
@@ -112,6 +113,18 @@ def test_metrics_written_after_the_last_checkpoint_are_not_doubled(tmp_path):
     run(tmp_path / "r", decisions=1000)
     numbers = [line["update"] for line in updates(tmp_path / "r")]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_a_callback_that_cannot_be_called_is_refused_before_the_run(tmp_path):
+    with pytest.raises(InputError, match="on_update = 5: allowed: a function"):
+        sparring.train("hex-quick", run=tmp_path / "r", on_update=5)
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_file_is_no_run_folder(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"notes.txt is a file, not a run folder"):
+        sparring.train("hex-quick", run=tmp_path / "notes.txt")
 
 
 def test_a_callback_is_told_of_every_update(tmp_path):

@@ -47,6 +47,14 @@ def test_teams_and_places() -> None:
     assert (view.own.size, view.own.remaining, len(view.own.active)) == (4, 4, 2)
 
 
+def test_views_print_what_a_player_looks_for_first() -> None:
+    view = view_of(*DOUBLES, "|-boost|p1a: Rex|atk|2")
+    assert repr(view.own.active[0]) == "ActiveView(tyranitar, boosts={'atk': 2})"
+    assert repr(view.foe.team[0]) == "PokemonView(blissey, 57%, tox)"
+    assert repr(view.foe.team[5]) == "PokemonView(unknown)"
+    assert repr(view).startswith("BattleView(turn=1, own=SideView(active=[ActiveView(tyranitar")
+
+
 def test_moves_are_those_that_were_shown_with_what_is_left_of_them() -> None:
     view = view_of(*DOUBLES, "|move|p2b: Zed|Toxic|p1a: Rex", "|move|p2b: Zed|Foul Play|p1a: Rex")
     assert view.foe.team[1].moves == (

@@ -53,6 +53,7 @@ def ball_only(cars, world):
 
 def wide(step, seconds): return np.zeros(3)
 def broken(step, seconds): return np.where(step.present, np.nan, 0)
+def misspelt(step, seconds): return step.bal
 def flat_start(rng, team): return 3
 def line(cars, world): return world[:, 0]
 def nan_view(cars, world): return world[:, :2] * np.nan
@@ -158,6 +159,10 @@ def test_a_run_folder_is_data_and_imports_nothing(mine, tmp_path):
             r"my_rocket:wide: its array has shape \(3,\), but \(3, 2",
         ),
         ({"rewards": {"components": {"my_rocket:broken": 1.0}}}, "my_rocket:broken: nan for seat 0 of match 0"),
+        (
+            {"rewards": {"components": {"my_rocket:misspelt": 1.0}}},
+            r"reward my_rocket:misspelt: AttributeError: .*'bal'.* \(.*my_rocket.py, line \d+\)",
+        ),
         ({"starts": {"my_rocket:flat_start": 1.0}}, "start my_rocket:flat_start: it gave int"),
         ({"observation": "my_rocket:line"}, r"observation my_rocket:line: for 3 rows its array has shape \(3,\)"),
         ({"observation": "my_rocket:nan_view"}, "observation my_rocket:nan_view: column 0 of row 0 is nan"),
