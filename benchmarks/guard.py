@@ -40,9 +40,9 @@ def hex_game() -> tuple:
     return game, settings, policy
 
 
-@njit(cache=True)
+@njit
 def plain_rows(boards: np.ndarray, planes: np.ndarray, legal: np.ndarray) -> None:
-    """Stones to planes and masks, cell by cell and nothing else: `int8[k, cells]` to `[k, 2, cells]` and `[k, cells]`."""
+    """Stones to planes and masks, and nothing else: `int8[k, cells]` to `[k, 2, cells]` and `[k, cells]`."""
     for row in range(len(boards)):
         for cell in range(boards.shape[1]):
             stone = boards[row, cell]
