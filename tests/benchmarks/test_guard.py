@@ -38,5 +38,5 @@ def test_no_part_is_slower_than_its_floor(guard):
 def test_an_encoder_that_takes_twice_as_long_is_found_with_both_figures(guard):
     slow = guard.too_slow(guard.ratios(rounds=9, arena=Twice(guard)))
     assert [line.partition(",")[0] for line in slow] == ["hex encoding"]
-    assert "rows/CPU-s is 0.0" in slow[0]
-    assert "the floor is 0.037" in slow[0]
+    assert "rows/CPU-s is 0." in slow[0]
+    assert "the floor is 0.52" in slow[0]
