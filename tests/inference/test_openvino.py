@@ -1,5 +1,6 @@
 """The OpenVINO backend: the same answers as torch, new weights at the next question."""
 
+import sys
 from functools import cache
 
 import numpy as np
@@ -108,3 +109,10 @@ def test_a_network_that_openvino_cannot_run_is_run_by_torch():
     assert [line.startswith("inference by torch: openvino cannot run this network") for line in said] == [True]
     with pytest.raises(InputError, match="backend = openvino: it cannot run this network"):
         engine("openvino", Takes(small.spec(5).actions))
+
+
+def test_nothing_is_reported_to_its_makers():
+    OpenVinoStep(small.policy(5), small.spec(5))
+    reporting = [name for name in sys.modules if name.startswith("openvino_telemetry.")]
+    assert sys.modules["openvino_telemetry"] is None
+    assert reporting == []

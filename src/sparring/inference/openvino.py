@@ -4,6 +4,7 @@ The converted model shares its constants with the torch module, so that new weig
 milliseconds for a small network) and no conversion.
 """
 
+import sys
 import warnings
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -24,14 +25,24 @@ def installed() -> bool:
     return find_spec("openvino") is not None
 
 
+def _openvino() -> Any:
+    """The package, an extra that is slow to import, without the part that reports each import over the network.
+
+    OpenVINO takes a stub of its own where that part is missing.
+    """
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    import openvino
+
+    return openvino
+
+
 class OpenVinoStep:
     """The `Step` of a policy without memory."""
 
     few_shapes = False  # it pads by itself
 
     def __init__(self, module: nn.Module, spec: GameSpec) -> None:
-        import openvino  # an extra, and slow to import
-
+        openvino = _openvino()
         self._core = openvino.Core()
         self._fields = list(spec.observation)
         examples = [torch.from_numpy(field.zeros(_ROWS)) for field in spec.observation.values()]
