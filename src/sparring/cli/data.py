@@ -34,7 +34,7 @@ def stats(
 @data.command("show", epilog="Example: sparring data show data/people/gen8ou --episode 3 --step 12")
 def show_decisions(
     store: Annotated[Path, typer.Argument(help="An episode store.")],
-    episode: Annotated[int, typer.Option(min=0, help="Which, from 0 in the order of the files.")],
+    episode: Annotated[int, typer.Option(min=0, help="Which, from 0 in the order of the files.")] = 0,
     step: Annotated[int | None, typer.Option(min=0, help="Only this decision of it.")] = None,
     arrays: Annotated[bool, typer.Option("--arrays", help="The numbers too.")] = False,
 ) -> None:

@@ -138,7 +138,8 @@ def test_what_is_not_allowed_is_asked_again_with_what_is() -> None:
         play("gen1randombattle", terminal)
     refused = [line for line in terminal.told if "is no choice" in line]
     assert refused == [
-        f"{typed!r} is no choice; type a number from 1 to 9." for typed in ("", "hello", "0", "10", "1 tera", "-1")
+        f"{typed!r} is no choice; type a number from 1 to 9. Ctrl-D leaves the match."
+        for typed in ("", "hello", "0", "10", "1 tera", "-1")
     ]
     assert "\nTurn 2" in terminal.text
 

@@ -175,7 +175,7 @@ class HumanPlayer:
                     return order
                 if named and (order, named[0]) in extra:
                     return extra[order, named[0]]
-            self._tell(f"{text!r} is no choice; type {allowed}.")
+            self._tell(f"{text!r} is no choice; type {allowed}. Ctrl-D leaves the match.")
 
     def _preview(self, view: BattleView, size: int, legal: NDArray[np.bool_]) -> int:
         """The action of a team preview: who leads and, where only some are brought, who comes along."""
@@ -195,7 +195,7 @@ class HumanPlayer:
                 action = space.preview_action(picked, size)
                 if action is not None and legal[action]:
                     return action
-            self._tell(f"{text!r} is no choice; type {allowed}.")
+            self._tell(f"{text!r} is no choice; type {allowed}. Ctrl-D leaves the match.")
 
     def _typed(self) -> str:
         """What the person types next; at the end of the input the prompt's line is ended too."""
