@@ -2,7 +2,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from sparring.core import Decisions, IllegalAction, RandomPlayer, Resumable, check_arena
+from sparring.core import Decisions, IllegalAction, InputError, RandomPlayer, Resumable, check_arena
 from sparring.games.hex import HexArena, HexSettings
 from sparring.games.hex.text import stones_after
 
@@ -249,5 +249,5 @@ def test_rows_that_do_not_wait_are_refused() -> None:
     ],
 )
 def test_settings_out_of_range_are_named(settings: dict[str, object], wrong: str) -> None:
-    with pytest.raises(msgspec.ValidationError, match=wrong):
+    with pytest.raises((msgspec.ValidationError, InputError), match=wrong):
         msgspec.convert(settings, HexSettings)
