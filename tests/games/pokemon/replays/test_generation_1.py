@@ -16,7 +16,11 @@ DESYNC = (
     "move shown from the perspective of the player controlling that Pokémon.",
 )
 FISSURE = "|-hint|In Gen 1, if a Pokémon is thawed from freeze and no move has been selected yet, the Pokémon will use"
-IDS = load_tables(1).dex.moves.ids
+
+
+def called(move: int) -> str:
+    """The id of the move that has this number."""
+    return load_tables(1).dex.moves.ids[move]
 
 
 def read(*lines: str) -> ParsedBattle:
@@ -34,13 +38,13 @@ def thaw(*hints: str, move: str) -> tuple[str, ...]:
 
 def own_moves(parsed: ParsedBattle) -> set[str]:
     """What player 1's Mew is known to have, at the last turn."""
-    return {IDS[move] for move in parsed.sides[0].observation["move_ids"][-1, 0] if move}
+    return {called(move) for move in parsed.sides[0].observation["move_ids"][-1, 0] if move}
 
 
 def test_who_thaws_makes_a_move_that_need_not_be_its_own() -> None:
     parsed = read(*thaw(*DESYNC, move="Surf"))
     assert own_moves(parsed) == {"psychic"}
-    assert IDS[parsed.sides[0].observation["active_ids"][1, 0, c.ACTIVE_ID_LAST_MOVE]] == "surf"
+    assert called(parsed.sides[0].observation["active_ids"][1, 0, c.ACTIVE_ID_LAST_MOVE]) == "surf"
     assert parsed.sides[0].consistent.sum(axis=1).tolist() == [4, 1]  # it was told some move, then Psychic
     assert not parsed.odd
 
@@ -86,7 +90,7 @@ def test_a_flinch_or_a_bind_may_spare_the_recharging_and_then_another_move_shows
         chosen = parsed.sides[0].consistent[1]
         assert chosen.sum() == 1
         listed = parsed.sides[0].observation["active_move_ids"][1, 0]
-        assert IDS[listed[int(np.flatnonzero(chosen)[0])]] == "surf"
+        assert called(listed[int(np.flatnonzero(chosen)[0])]) == "surf"
         assert not parsed.odd
 
 
