@@ -15,7 +15,7 @@ setup: $(VENV)/.run  ## what games need besides: make setup GAMES="pokemon rocke
 	@for game in $(GAMES); do $(PIP) --editable ".[$$game]" && $(BIN)/sparring setup $$game || exit 1; done
 
 test: lint  ## the tests, without the slow ones; four processes, as many tests wait for others
-	$(BIN)/pytest -n 4 --dist loadfile
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 test-all: lint  ## every test
 	$(BIN)/pytest -m "slow or not slow" --timeout 7200
