@@ -34,6 +34,16 @@ def simulated(*cpus):
         made.shutdown()
 
 
+class Damaged:
+    """A piece of which a byte changes on its way."""
+
+    def __reduce__(self):
+        from sparring.rollout.fleet import Piece
+
+        unpack, (content, *others) = Piece({"number": np.array([0])}).__reduce__()
+        return unpack, (content[:-1] + bytes([content[-1] ^ 1]), *others)
+
+
 class Numbering:
     """Plays nothing: each piece has the next number, and is noted in a folder."""
 
@@ -53,6 +63,8 @@ class Numbering:
                 os.kill(os.getpid(), signal.SIGKILL)
             elif self.fault == "hangs":
                 sleep(1000)
+            elif self.fault == "damaged":
+                return Damaged()
             raise ValueError(f"something is {self.fault}")
         version = np.array([self.weights[1]])
         number = np.array([self.stream.first_serial + self.count])

@@ -13,9 +13,12 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol")
+PATIENCE = 600.0
+"""Seconds after which something that must happen is taken to have failed; nothing waits for longer than it has to."""
 _PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 _CONFIGURATION = """\
@@ -24,7 +27,7 @@ SlurmctldHost={host}(127.0.0.1)
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.sock,cred_expire=5
+AuthInfo=socket={folder}/munge.sock,cred_expire=15
 SlurmctldPort={ports[0]}
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd-%n.pid
@@ -44,6 +47,10 @@ SwitchType=switch/none
 MpiDefault=none
 ReturnToService=1
 KillWait=5
+MessageTimeout=100
+TCPTimeout=60
+BatchStartTimeout=300
+UnkillableStepTimeout=300
 MinJobAge=3600
 JobRequeue=1
 SlurmdParameters=config_overrides
@@ -79,12 +86,12 @@ class Loopback:
                 *f"--pid-file={self.folder}/munge.pid --log-file={self.folder}/munged.log".split(),
                 f"--seed-file={self.folder}/munge.seed",
             )
-            wait((self.folder / "munge.sock").exists, 20, "munged")
+            wait((self.folder / "munge.sock").exists, "munged")
             self._start("slurmctld", "-D", "-f", str(self.conf))
-            wait(lambda: self._answers("scontrol", "ping", word=" UP"), 30, "slurmctld")
+            wait(lambda: self._answers("scontrol", "ping", word=" UP"), "slurmctld")
             for node in ("node0", "node1"):
                 self._start("slurmd", "-D", "-N", node, "-f", str(self.conf))
-            wait(lambda: self.program("sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D") == "2", 30, "the nodes")
+            wait(self._idle, "the nodes")
         except BaseException:
             self.close()
             raise
@@ -96,6 +103,9 @@ class Loopback:
         )
         self._children.append(child)
 
+    def _idle(self):
+        return self.program("sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D") == "2"
+
     def _answers(self, *words, word):
         return word in self.program(*words, check=False)
 
@@ -104,17 +114,25 @@ class Loopback:
 
     def program(self, *words, check=True):
         """What one of SLURM's programs prints."""
-        done = subprocess.run(words, capture_output=True, text=True, env=self.environment(), timeout=60)
+        done = subprocess.run(words, capture_output=True, text=True, env=self.environment(), timeout=PATIENCE)
         assert done.returncode == 0 or not check, f"{words}: {done.stderr}"
         return done.stdout.strip()
+
+    @contextmanager
+    def closed(self):
+        """Within it no job begins: one that goes back into the queue is still there, however long one looks at it."""
+        self.program("scontrol", "update", "partitionname=main", "state=down")
+        yield
+        self.program("scontrol", "update", "partitionname=main", "state=up")
 
     def clear(self):
         """Ends all jobs and brings all nodes back."""
         self.program("scancel", f"--user={getpass.getuser()}", check=False)
-        wait(lambda: not self.program("squeue", "-h"), 60, "jobs to end")
+        wait(lambda: not self.program("squeue", "-h"), "jobs to end")
+        self.program("scontrol", "update", "partitionname=main", "state=up")
         for node in ("node0", "node1"):
             self.program("scontrol", "update", f"nodename={node}", "state=resume", check=False)
-        wait(lambda: self.program("sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D") == "2", 60, "the nodes")
+        wait(self._idle, "the nodes")
 
     def close(self):
         """Ends everything, with what jobs left running."""
@@ -131,15 +149,15 @@ class Loopback:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def wait(condition, seconds, what):
-    """Waits until `condition()` holds; fails with `what` if it does not."""
-    end = time.monotonic() + seconds
+def wait(condition, what):
+    """Waits until `condition()` holds; fails with `what` if it never does."""
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         found = condition()
         if found:
             return found
         time.sleep(0.5)
-    raise AssertionError(f"waited {seconds} s for {what}")
+    raise AssertionError(f"waited {PATIENCE:.0f} s for {what}")
 
 
 def _free_ports(count):

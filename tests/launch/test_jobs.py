@@ -83,6 +83,10 @@ def test_the_environment_does_not_overrule_the_script(programs, tmp_path, monkey
             'echo "sbatch: error: Batch job submission failed: Invalid account" >&2; exit 1',
             "submission failed: Invalid",
         ),
+        (
+            "echo 'sbatch: error: DNS' >&2; echo 'sbatch: fatal: No configuration' >&2; exit 1",
+            "sbatch: No configuration",
+        ),
         ("exit 3", "exit code 3"),
         ("echo nonsense", "answered 'nonsense', which is no job's number"),
     ],
@@ -102,12 +106,25 @@ def test_what_is_neither_number_nor_folder_is_never_shown_to_slurm(programs, wor
     assert not Path("called").exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"job": "x"}', b"\xff", b'{"job": 1, "seeds": -'])
+DAMAGED = [
+    b"",
+    b"[]",
+    b'{"job": "x"}',
+    b'{"job": -3}',
+    b"\xff",
+    b'{"job": 1, "seeds": -',
+    b'{"job": 1, "seeds": 99999999}',
+]
+
+
+@pytest.mark.parametrize("content", DAMAGED)
 def test_a_damaged_note_of_a_job_is_named(programs, tmp_path, content):
     submit(asked(tmp_path), "")
     (tmp_path / "runs/r/job/job.json").write_bytes(content)
     with pytest.raises(InputError, match="job.json: damaged"):
         find_job("runs/r")
+    other = submit(asked(tmp_path, run=str(tmp_path / "runs" / "other")), "")
+    assert find_job("41") == other, "it is in nobody else's way"
 
 
 def test_without_slurm_there_is_one_line(programs, tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from tests.launch import loopback
 from tests.launch.loopback import wait
 from tests.runs import lines
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(3600)]
 
 SMALL = ["learner.batch_size=64", "learner.minibatch_size=64", "matches=8", "threads=1", "evaluation.every=0"]
 SMALL += ["evaluation.matches=4", "checkpoint.every=20", "report=[]"]
@@ -44,6 +44,7 @@ def launch(slurm, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sparring.launch.jobs._ASK_SECONDS", 1.0)
+    monkeypatch.setattr("sparring.launch.programs._SECONDS", loopback.PATIENCE)
 
     def run(*words):
         result = CliRunner().invoke(app, ["launch", *map(str, words)], catch_exceptions=False)
@@ -101,11 +102,11 @@ def ranks(run=Path("runs/r")):
 
 
 def training(run=Path("runs/r"), after=30):
-    wait(lambda: updates(run) >= after, 240, f"update {after}")
+    wait(lambda: updates(run) >= after, f"update {after}")
 
 
-def finished(state, job, seconds=400):
-    wait(lambda: state(job)[0] not in ("RUNNING", "PENDING", "COMPLETING"), seconds, f"job {job}")
+def finished(state, job):
+    wait(lambda: state(job)[0] not in ("RUNNING", "PENDING", "COMPLETING"), f"job {job}")
     log = Path("runs/r/job/log.txt")
     assert state(job)[0] == "COMPLETED", log.read_text() if log.exists() else state(job)
 
@@ -123,10 +124,11 @@ def test_a_job_is_told_to_save_and_goes_on_from_the_queue(launch, send, slurm, s
     table = launch("status", job)
     assert "RUNNING" in table
     assert "node[0-1]" in table
-    slurm.program("scancel", "--signal=USR2", job)
-    wait(lambda: state(job) == ("PENDING", 1), 60, "the requeue")
-    stopped_at = updates()
-    said = launch("explain", job)
+    with slurm.closed():
+        slurm.program("scancel", "--signal=USR2", job)
+        wait(lambda: state(job) == ("PENDING", 1), "the requeue")
+        stopped_at = updates()
+        said = launch("explain", job)
     assert re.search(
         rf"waits .*; it stopped because it was told to save and stop \(SIGUSR2\), after update {stopped_at};", said
     )
@@ -154,7 +156,7 @@ def test_a_job_outlives_the_failure_of_a_node(launch, send, slurm, state):
     job = send(LONG)
     training()
     slurm.program("scontrol", "update", "nodename=node1", "state=down", "reason=test")
-    wait(lambda: state(job) == ("PENDING", 1), 60, "the requeue")
+    wait(lambda: state(job) == ("PENDING", 1), "the requeue")
     assert re.search(r"waits .*; it stopped because a node failed; saved up to update \d+", launch("explain", job))
     slurm.program("scontrol", "update", "nodename=node1", "state=resume")
     finished(state, job)
@@ -164,11 +166,11 @@ def test_a_job_outlives_the_failure_of_a_node(launch, send, slurm, state):
 
 def test_at_its_time_limit_a_job_saves_and_waits_for_its_next_turn(launch, send, state):
     job = send("decisions=100000000", "--hours", 1 / 20)  # on a busy machine a minute goes by before the first update
-    wait(lambda: state(job)[1] == 1, 400, "the requeue")
+    wait(lambda: state(job)[1] == 1, "the requeue")
     said = launch("explain", job)
     assert "its time limit was near, after update" in said or "(SIGUSR2), after update" in said
     saved = updates()
-    wait(lambda: updates() > saved + 20, 400, "the next attempt")
+    wait(lambda: updates() > saved + 20, "the next attempt")
     assert re.search(r"was cancelled with sparring launch cancel; .*saved up to update \d+", launch("cancel", job))
     assert state(job) == ("COMPLETED", 1), "saved, and not queued again"
     assert [line["update"] for line in lines(Path("runs/r"))] == list(range(1, updates() + 1))
@@ -176,7 +178,7 @@ def test_at_its_time_limit_a_job_saves_and_waits_for_its_next_turn(launch, send,
 
 def test_a_job_whose_updates_are_longer_than_its_time_is_ended_by_slurm(launch, send, state):
     job = send(LONG, "learner.batch_size=50000000", "--hours", 1 / 60, nodes=1)
-    wait(lambda: state(job)[0] == "TIMEOUT", 240, "the time limit")
+    wait(lambda: state(job)[0] == "TIMEOUT", "the time limit")
     said = launch("explain", job)
     assert (
         "SLURM ended it at its time limit of 00:01:00, before an update had ended and could be saved; nothing" in said
@@ -185,9 +187,9 @@ def test_a_job_whose_updates_are_longer_than_its_time_is_ended_by_slurm(launch, 
 
 def test_cancelling_saves_first_or_not_at_all(launch, send, state):
     job = send(LONG)
-    training(after=45)
+    training(after=1)
     launch("cancel", job, "--now")
-    wait(lambda: state(job)[0] == "CANCELLED", 60, "the end")
+    wait(lambda: state(job)[0] == "CANCELLED", "the end")
     assert re.search(r"stopped because it was cancelled with scancel", launch("explain", job))
 
 
@@ -200,9 +202,9 @@ def test_of_an_array_only_the_task_that_was_stopped_is_queued_again(launch, send
     said = slurm.program("squeue", "-h", "-j", job, "-o", "%i %A")
     assert f"{job}_1 {job}" in said, "the number of the last task is that of the array"
     slurm.program("scancel", "--signal=USR2", f"{job}_1")
-    wait(lambda: state(f"{job}_1")[1] == 1, 60, "the requeue")
+    wait(lambda: state(f"{job}_1")[1] == 1, "the requeue")
     for task in (f"{job}_0", f"{job}_1"):
-        wait(lambda task=task: state(task)[0] == "COMPLETED", 400, task)
+        wait(lambda task=task: state(task)[0] == "COMPLETED", task)
     assert [state(f"{job}_{task}")[1] for task in (0, 1)] == [0, 1]
     for run in runs:
         one_curve(run)
@@ -213,7 +215,7 @@ def test_of_an_array_only_the_task_that_was_stopped_is_queued_again(launch, send
 
 def test_an_error_of_ours_is_quoted_with_its_line(launch, send, state):
     job = send("opponents={no/such/run: 0.1}", nodes=1)
-    wait(lambda: state(job)[0] == "FAILED", 240, "the failure")
+    wait(lambda: state(job)[0] == "FAILED", "the failure")
     said = launch("explain", job)
     number = int(
         re.search(r"of an error: opponents: .*no/such/run.* \(line (\d+) of \S+/runs/r/job/log.txt\)", said)[1]
@@ -223,18 +225,18 @@ def test_an_error_of_ours_is_quoted_with_its_line(launch, send, state):
 
 def test_a_node_without_enough_memory_is_named(launch, send, state):
     job = send(LONG, "--memory", "100M", nodes=1)
-    wait(lambda: state(job)[0] in ("FAILED", "OUT_OF_MEMORY", "CANCELLED"), 240, "the failure")
+    wait(lambda: state(job)[0] in ("FAILED", "OUT_OF_MEMORY", "CANCELLED"), "the failure")
     assert "ran out of memory" in launch("explain", job)
 
 
 def test_a_process_that_hangs_is_noticed_named_and_replaced(launch, send, state):
-    job = send(LONG, "parallel.timeout_minutes=0.2")
+    job = send(LONG, "parallel.timeout_minutes=0.5")
     training()
     hanging = ranks()[-1]
     hanging.suspend()
     log = Path("runs/r/job/log.txt")
-    wait(lambda: re.search(r"rank [01] of 2 does not answer: it hangs or has ended", log.read_text()), 120, "its name")
-    wait(lambda: not hanging.is_running(), 120, "its end")
+    wait(lambda: re.search(r"rank [01] of 2 does not answer: it hangs or has ended", log.read_text()), "its name")
+    wait(lambda: not hanging.is_running(), "its end")
     finished(state, job)
     one_curve()
 
@@ -259,7 +261,7 @@ def test_processes_beside_the_ranks_live_through_the_signal(launch, send, slurm,
     job = send("decisions=6000", "workers=1", preset=hex_preset)
     training(after=10)
     slurm.program("scancel", "--signal=USR2", job)
-    wait(lambda: state(job)[1] == 1, 60, "the requeue")
+    wait(lambda: state(job)[1] == 1, "the requeue")
     finished(state, job)
     one_curve(decisions=6000)
     assert "worker 0" not in Path("runs/r/job/log.txt").read_text(), "none has died"

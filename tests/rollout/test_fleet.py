@@ -100,7 +100,14 @@ def test_weights_reach_everybody_and_those_who_come_later(open_fleet):
         assert piece.columns["weights"].tobytes() == b"abc"
 
 
-@pytest.mark.parametrize(("fault", "reason"), [("killed", "died"), ("wrong", "ValueError: something is wrong")])
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("killed", "died"),
+        ("wrong", "ValueError: something is wrong"),
+        ("damaged", "bytes from another host are damaged"),
+    ],
+)
 def test_who_dies_is_replaced_with_the_reason_shown_and_nothing_is_doubled(open_fleet, fault, reason):
     fleet = open_fleet(count=2, fault=fault)
     found = numbers(fleet, lambda fleet: fleet.replaced and playing(2)(fleet))

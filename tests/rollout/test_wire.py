@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparring.core import RandomPlayer
+from sparring.core import RandomPlayer, RunError
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
 from sparring.rollout import Collector, everyone
 from sparring.rollout.wire import from_arrow, to_arrow
@@ -48,3 +48,15 @@ def test_what_repeats_crosses_in_a_fraction_of_its_size():
     collector = Collector(hex.arena(matches=16, size=7), {"a": RandomPlayer(0)}, everyone(0, 2), record=["a"])
     columns = collector.collect(2000).columns()
     assert len(to_arrow(columns)) < 0.6 * sum(array.nbytes for array in columns.values())
+
+
+def test_bytes_that_are_not_as_they_were_are_refused():
+    content = to_arrow({"a/board": np.arange(600).reshape(100, 6), "b": np.zeros(3, bool)})
+    draw = np.random.default_rng(0)
+    flipped = [bytearray(content) for _ in range(200)]
+    for one in flipped:
+        one[draw.integers(len(one))] ^= 1 << draw.integers(8)
+    cut = [content[:end] for end in draw.integers(len(content), size=50)]
+    for damaged in [*map(bytes, flipped), *cut, b"", b"\0" * 3, content + b"\0", content * 2, draw.bytes(1000)]:
+        with pytest.raises(RunError, match="damaged"):
+            from_arrow(damaged)

@@ -16,6 +16,7 @@ from sparring.learn.magnet import MagnetSettings
 from sparring.learn.ppo import PpoSettings
 from sparring.training.config import load_config
 from sparring.training.ranks import own_config, scaled
+from sparring.training.run import read_ending
 from tests import warm
 from tests.runs import lines
 
@@ -54,6 +55,17 @@ def test_a_run_goes_from_two_processes_to_one_with_one_curve(tmp_path):
     assert after[: len(before)] == before
     assert [line["update"] for line in after] == list(range(1, len(after) + 1))
     assert len(after) > len(before)
+
+
+def test_a_callback_that_raises_in_rank_0_stops_all_and_everything_is_saved(tmp_path):
+    run = tmp_path / "run"
+    first, second = warm.group(run, *SMALL, "checkpoint.every=100", module="tests.training.raising")
+    assert first.communicate()[1].strip().endswith("ValueError: not like this")
+    assert second.communicate()[1] == ""
+    assert (first.returncode, second.returncode) == (1, 0)
+    assert (run / "resume" / "00000002").is_dir()
+    assert (run / "resume" / "rank-1" / "00000002").is_dir()
+    assert read_ending(run).reason == "ValueError: not like this"
 
 
 @pytest.mark.slow

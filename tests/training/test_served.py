@@ -1,13 +1,19 @@
 """A run's policy served to those who play it elsewhere: what they play is what an engine of their own would have."""
 
+from contextlib import suppress
+from socket import create_connection
+from threading import Event, Thread
+
 import numpy as np
 import pytest
 import torch
+import zmq
 
 from sparring.core import InputError, RunError
 from sparring.inference import Device, InferenceEngine
 from sparring.rollout import Collector, everyone
 from sparring.serving import server_status
+from sparring.serving.keys import new_keys, secure_client
 from sparring.training.algorithms import build_algorithm
 from sparring.training.config import validate_config
 from sparring.training.served import ServedPolicy
@@ -98,6 +104,54 @@ def test_a_run_whose_policy_is_served_no_more_is_told(served):
     served._thread.join(30)
     with pytest.raises(RunError, match="served no more: no more sockets"):
         served.check()
+
+
+def test_a_second_run_at_the_same_port_is_refused_and_the_first_goes_on(served):
+    with pytest.raises(
+        InputError, match=r"cannot listen on 127.0.0.1:\d+ \(Address already in use\); port 0 takes a free"
+    ):
+        ServedPolicy(
+            hex.policy(), hex.spec(), served.access.address, matches=1, device=CPU, timeout=0.02, say=lambda text: None
+        )
+    player = served.access.player(algorithm("ppo"), hex.spec(), matches=MATCHES, seed=0)
+    assert collected(player, "ppo").rows >= 300
+    player.close()
+
+
+def test_collectors_are_answered_beside_those_who_flood_the_port(served):
+    """Strangers without the key, in ZMQ's words and in none, and a collector of another run."""
+    address, port = served.access.address, int(served.access.address.rpartition(":")[2])
+    over = Event()
+
+    def shout(greeting):
+        while not over.is_set():
+            with suppress(OSError), create_connection(("127.0.0.1", port), timeout=1) as line:
+                for _ in range(50):
+                    line.sendall(greeting + b"\xff" * 4096)
+
+    def ask(key):
+        with zmq.Context() as context, context.socket(zmq.DEALER) as stranger:
+            stranger.setsockopt(zmq.LINGER, 0)
+            if key is not None:
+                secure_client(stranger, key)
+            stranger.connect(address)
+            while not over.is_set():
+                with suppress(zmq.Again):
+                    stranger.send(b"x" * 4096, zmq.NOBLOCK)
+
+    floods = [Thread(target=shout, args=(greeting,)) for greeting in (b"", b"\xff" + bytes(8) + b"\x7f\x03")]
+    floods += [Thread(target=ask, args=(key,)) for key in (None, new_keys()[1])]
+    for flood in floods:
+        flood.start()
+    try:
+        player = served.access.player(algorithm("ppo"), hex.spec(), matches=MATCHES, seed=0)
+        assert collected(player, "ppo").rows >= 300
+        player.close()
+        served.check()
+    finally:
+        over.set()
+        for flood in floods:
+            flood.join()
 
 
 def test_an_address_that_is_not_this_machines_is_refused():

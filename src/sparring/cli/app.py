@@ -24,7 +24,8 @@ app = App(
     rich_markup_mode=None,
 )
 
-_UNUSABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR)
+_UNUSABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT}
+_UNUSABLE |= {errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
 """Errors of a file or folder that the user can fix."""
 
 NEXT_STEPS: dict[str, str] = {}

@@ -106,6 +106,7 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", help="And those that come, until the job is over.")] = False,
 ) -> None:
     """Print the end of a job's log."""
+    from sparring.core import InputError
     from sparring.core.text import printable_lines
     from sparring.launch.jobs import find_job
     from sparring.launch.logs import last_lines
@@ -113,7 +114,10 @@ def logs(
     if follow:
         _follow(job, lines=lines)
         return
-    for line in last_lines(find_job(job).log, lines):
+    log = find_job(job).log
+    if not log.exists():
+        raise InputError(f"{log}: no such log; the job has not begun, or its folder is not whole")
+    for line in last_lines(log, lines):
         print(printable_lines(line))
 
 

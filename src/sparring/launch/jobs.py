@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from sparring.core import InputError
 from sparring.core.files import lock_folder, write_file
 from sparring.launch.programs import NoAnswer, call, fields
-from sparring.launch.request import JobRequest
+from sparring.launch.request import JobRequest, Seeds
 from sparring.training.run import JOB
 
 _NUMBER = re.compile(r"([0-9]{1,12})(?:_([0-9]{1,7}))?")
@@ -28,8 +30,8 @@ _ASK_SECONDS = 5.0
 class Kept(msgspec.Struct, frozen=True):
     """What the folder of a job says of it."""
 
-    job: int
-    seeds: int = 0
+    job: Annotated[int, Meta(ge=1)]
+    seeds: Seeds = 0
     first_seed: int = 0
     signal: str = "USR2"
 
@@ -145,7 +147,7 @@ def find_job(word: str) -> Job:
             seed = re.fullmatch(r"seed-(-?[0-9]{1,12})", Path(word).name) if folder != Path(word) else None
             task = "" if seed is None else f"_{int(seed[1]) - kept.first_seed}"
             return Job(f"{kept.job}{task}", (folder / JOB).absolute(), kept)
-        raise InputError(f"{word}: neither the number of a job nor a run folder that one was sent for")
+        raise InputError(f"{word!r}: neither the number of a job nor a run folder that one was sent for")
     places = [path.parent for path in Path("runs").glob(f"*/{JOB}/job.json")]
     try:
         said = call("scontrol", "show", "job", "--oneliner", word)
@@ -153,7 +155,10 @@ def find_job(word: str) -> Job:
     except NoAnswer:  # SLURM has forgotten it
         pass
     for folder in places:
-        kept = find_kept(folder)
+        try:
+            kept = find_kept(folder)
+        except InputError:  # of another job, for all that is known
+            continue
         if kept is not None and kept.job == int(found[1]):
             return Job(word, folder.absolute(), kept)
     return Job(word, None, None)

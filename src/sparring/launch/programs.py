@@ -1,6 +1,7 @@
 """SLURM's own programs: called with words, never through a shell."""
 
 import os
+import re
 import subprocess
 
 from sparring.core import InputError, RunError
@@ -39,7 +40,8 @@ def call(program: str, *words: str) -> str:
         raise NoAnswer(f"{program} has not answered for {_SECONDS:.0f} s; is slurmctld up?") from None
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()] or [f"exit code {done.returncode}"]
-        raise NoAnswer(f"{program}: {printable(said[0].removeprefix(f'{program}: ').removeprefix('error: '))}")
+        verdict = re.sub(rf"^({program}: )?((error|fatal): )?", "", said[-1])
+        raise NoAnswer(f"{program}: {printable(verdict)}")
     return done.stdout
 
 

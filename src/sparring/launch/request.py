@@ -14,6 +14,7 @@ from sparring.core import InputError
 from sparring.core.settings import convert
 
 Count = Annotated[int, Meta(ge=1, le=100_000)]
+Seeds = Annotated[int, Meta(ge=0, le=10_000)]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,99}")
 _CONSTRAINT = re.compile(r"[A-Za-z0-9_\[(][A-Za-z0-9_.:=,&|*()\[\]-]{0,199}")
@@ -50,7 +51,7 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     exclusive: bool = False
     constraint: str | None = None
     container: str | None = None
-    seeds: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    seeds: Seeds = 0
     """So many runs in an array of jobs, with seeds from that of the configuration on; 0: one run."""
     first_seed: int = 0
     brief: bool = False

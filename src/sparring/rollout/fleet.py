@@ -386,8 +386,8 @@ def _raised(error: "RayTaskError") -> str:
 
 
 def _one_line(text: str) -> str:
-    """Ray's reasons without the numbers of its parts."""
-    lines = [line.strip() for line in text.splitlines()]
+    """Ray's reasons without the numbers of its parts and without a traceback."""
+    lines = [line.strip() for line in text.partition("\ntraceback: ")[0].splitlines()]
     kept = [line for line in lines if line and not line.startswith(_NUMBERS)]
     return re.sub(r"\s*\bNode Id: \w+", "", " ".join(kept))[:400]
 

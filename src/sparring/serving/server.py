@@ -148,7 +148,7 @@ class PolicyServer:
         except zmq.ZMQError as error:
             self.close()
             reason = os.strerror(error.errno or 0)  # zmq's own words name the address again
-            raise InputError(f"cannot listen on {host}:{port} ({reason}); --port 0 takes a free one") from error
+            raise InputError(f"cannot listen on {host}:{port} ({reason}); port 0 takes a free one") from error
         self._connections.start(int(self.address.rsplit(":", 1)[1]))
 
     @property

@@ -131,7 +131,7 @@ def _train(
             also=[signal.Signals[f"SIG{config.job.signal}"]],
             patient=parallel.size() > 1,
         )
-        deadline, stopped = Deadline(config.job.time_limit_hours), ""
+        deadline, stopped, fault = Deadline(config.job.time_limit_hours), "", None
         with reporting(folder, given, game, trainee, say) as reporter:
             with interrupts, Saver(trainee, ratings, folder, config.checkpoint) as saver:
                 while trainee.decisions < config.decisions and not stopped:
@@ -145,11 +145,13 @@ def _train(
                         trainee.adapt(figures)
                         reporter.updated(trainee, figures, rating)
                     update = Update(trainee.update, trainee.decisions, figures, checkpoint)
-                    enough = on_update is not None and on_update(update) is True
+                    enough, fault = _told(on_update, update)
                     deadline.update_ended()
                     stopped = _reason_to_stop(interrupts, early, enough, deadline)
                     if not stopped and parallel.decided(saver.due):
                         saver.save()
+            if fault is not None:  # all processes have saved
+                raise fault
             finished = trainee.decisions >= config.decisions
             if finished:
                 last = trainee.checkpoint()
@@ -158,6 +160,16 @@ def _train(
         folder.note_ending("finished" if finished else "stopped", stopped or "all decisions", update=trainee.update)
     scores = ratings.latest.scores if finished and ratings.latest is not None else {}
     return Outcome(trainee.update, trainee.decisions, finished, scores, leads=lead)
+
+
+def _told(on_update: Callable[[Update], bool | None] | None, update: Update) -> tuple[bool, Exception | None]:
+    """Whether the callback wants no further update, and what it raised, if it did: then the run is saved first."""
+    if on_update is None:
+        return False, None
+    try:
+        return on_update(update) is True, None
+    except Exception as error:
+        return True, error
 
 
 def _reason_to_stop(interrupts: Interrupts, early: Noted, enough: bool, deadline: Deadline) -> str:
