@@ -88,14 +88,15 @@ def _put_moves(numbers: Array, columns: Array, missing: Array, moves: Array, mos
 
 def _share_pp_of_mimic(rows: Mapping[str, Array], tracker: Tracker) -> None:
     """What was mimicked has the PP of Mimic, be they more than it could have of its own."""
-    mimic = tracker.tables.dex.moves["mimic"]
     borrowed = (rows["active"][:, :SLOTS, c.ACTIVE_MIMIC] > 0) & (rows["active"][:, :SLOTS, c.ACTIVE_TRANSFORMED] == 0)
-    for row, place in np.argwhere(borrowed).tolist():
-        who = int(rows["active_ids"][row, place, c.ACTIVE_ID_POKEMON]) - 1
-        for at in np.flatnonzero(rows["move_ids"][row, who] == mimic).tolist():
-            own, seen = rows["moves"][row, who, at], rows["active_moves"][row, place, at]
-            if seen[c.MOVE_MAX_PP] > 0:
-                seen[c.MOVE_PP] = min(1.0, own[c.MOVE_PP] * own[c.MOVE_MAX_PP] / seen[c.MOVE_MAX_PP])
+    row, place = np.nonzero(borrowed)
+    who = rows["active_ids"][row, place, c.ACTIVE_ID_POKEMON].astype(np.intp) - 1
+    own, seen = rows["moves"][row, who], rows["active_moves"][row, place]
+    mimic = rows["move_ids"][row, who] == tracker.tables.dex.moves["mimic"]
+    shared = mimic & (seen[..., c.MOVE_MAX_PP] > 0)
+    left = own[shared, c.MOVE_PP] * own[shared, c.MOVE_MAX_PP] / seen[shared, c.MOVE_MAX_PP]
+    seen[shared, c.MOVE_PP] = np.minimum(1.0, left)
+    rows["active_moves"][row, place] = seen
 
 
 def _fill_sets(rows: Mapping[str, Array], tracker: Tracker) -> None:
