@@ -132,6 +132,7 @@ def _on_replace(course: Course, parts: list[str]) -> None:
     entrance = course.lines[stint.line]
     side.corrections[stint.line] = [*entrance[:2], f"{entrance[2][:5]}{member.name}", parts[3], *entrance[4:]]
     side.corrections[course.at] = None
+    side.feigned.append((stint.line, stint.shown))
 
 
 def _on_faint(course: Course, parts: list[str]) -> None:
@@ -186,6 +187,14 @@ def _on_gimmick(course: Course, parts: list[str]) -> None:
     deed = course.deed(parts[2])
     if deed is not None:
         deed.gimmick = _GIMMICKS[parts[1]]
+
+
+def _on_forme(course: Course, parts: list[str]) -> None:
+    """`|detailschange|p1a: Rex|Lucario-Mega, M`: before 2014 all that tells of a mega evolution."""
+    if parts[2][2:3] in ("a", "b") and "-Mega" in parts[3]:
+        deed = course.deed(parts[2])
+        if deed is not None:
+            deed.gimmick = "mega"
 
 
 def _on_effect(course: Course, parts: list[str]) -> None:
@@ -307,6 +316,8 @@ HANDLERS: Mapping[str, Callable[[Course, list[str]], None]] = {
     "move": _on_move,
     "cant": _on_cant,
     **dict.fromkeys(_GIMMICKS, _on_gimmick),
+    "detailschange": _on_forme,
+    "-formechange": _on_forme,
     "-start": _on_effect,
     "-singleturn": _on_turn_effect,
     "-activate": _on_activate,
