@@ -158,6 +158,18 @@ def test_an_illusion_that_ends_gives_its_model_back_what_was_known_of_it() -> No
     assert [load_dex(9).moves.ids[number] for number in view["move_ids"][6:9, 0]] == ["", "", "nastyplot"]
 
 
+def test_the_model_of_an_own_illusion_that_ends_at_once_was_not_seen() -> None:
+    team = [("Rex", "Tyranitar, M"), ("Zed", "Umbreon, M"), ("Zoro", "Zoroark, L80, M")]
+    tracker = track(*START)
+    tracker.request({"side": {"pokemon": [entry(*one, active=one[0] == "Rex") for one in team]}, "wait": True})
+    tracker.lines(("|switch|p1a: Zed|Umbreon, M|100/100", "|-damage|p1a: Zed|40/100"))
+    tracker.lines(("|replace|p1a: Zoro|Zoroark, L80, M", "|-end|p1a: Zoro|Illusion"))
+    switched = [entry(*one, active=one[0] == "Zoro") for one in reversed(team)]
+    tracker.request({"side": {"pokemon": switched}, "wait": True})
+    assert see(tracker)["pokemon"][:3, PokemonColumn.SEEN].tolist() == [1.0, 0.0, 1.0]
+    assert see(tracker)["pokemon"][:3, PokemonColumn.ACTIVE].tolist() == [0.0, 0.0, 1.0]
+
+
 def test_baton_pass_hands_on_boosts_and_a_plain_switch_does_not() -> None:
     boosted = (*START, "|-boost|p1a: Rex|atk|2", "|-start|p1a: Rex|Substitute", "|-start|p1a: Rex|move: Taunt")
     passed = track(*boosted, "|move|p1a: Rex|Baton Pass|p1a: Rex", "|switch|p1a: Bob|Mew|100/100|[from] Baton Pass")

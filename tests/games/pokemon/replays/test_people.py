@@ -302,21 +302,6 @@ def test_ditto_and_zoroark() -> None:
     assert [member.name for member in found.timeline.teams[1]] == ["Onix", "Jynx", "Zed"]
 
 
-def test_whom_an_illusion_looked_like_the_foe_believes_to_have_seen() -> None:
-    log = battle(
-        *("|", "|switch|p1a: Jynx|Jynx, F|100/100", "|cant|p2a: Onix|par", *UPKEEP, "|turn|2"),
-        *("|", "|move|p2a: Onix|Rock Slide|p1a: Jynx", "|-damage|p1a: Jynx|50/100"),
-        *("|replace|p1a: Zed|Zoroark, M", "|-end|p1a: Zed|Illusion", *UPKEEP, "|turn|3"),
-        *("|", "|move|p1a: Zed|Night Daze|p2a: Onix"),
-    )
-    found = parsed(log)
-    slots = {member.name: member.slot for member in found.timeline.teams[0]}
-    own = found.sides[0].observation["pokemon"]
-    assert own[:, slots["Jynx"], c.POKEMON_SEEN].tolist() == [0.0, 1.0, 1.0]
-    assert own[:, slots["Jynx"], c.POKEMON_ACTIVE].tolist() == [0.0, 0.0, 0.0]
-    assert own[:, slots["Zed"], c.POKEMON_ACTIVE].tolist() == [0.0, 1.0, 1.0]
-
-
 NOTICE = (
     '|raw|<div class="infobox"><details class="readmore" open><summary><strong>2 custom rules:</strong></summary> '
     "!Sleep Clause Mod, +Mewtwo</details></div>"

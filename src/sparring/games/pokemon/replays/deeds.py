@@ -111,8 +111,6 @@ class Timeline:
     corrections: tuple[dict[int, list[str] | None], dict[int, list[str] | None]]
     """By side: lines that are wrong about it (own illusions, moves that are not its own), as it knew them; None for
     those that told it nothing."""
-    feigned: tuple[list[tuple[int, Member]], list[tuple[int, Member]]]
-    """By side: number of the line with which an illusion that ended later came in, and whose looks it had."""
     transforms: bool
     """Somebody took the looks and moves of another."""
     winner: int

@@ -132,7 +132,6 @@ def _on_replace(course: Course, parts: list[str]) -> None:
     entrance = course.lines[stint.line]
     side.corrections[stint.line] = [*entrance[:2], f"{entrance[2][:5]}{member.name}", parts[3], *entrance[4:]]
     side.corrections[course.at] = None
-    side.feigned.append((stint.line, stint.shown))
 
 
 def _on_faint(course: Course, parts: list[str]) -> None:

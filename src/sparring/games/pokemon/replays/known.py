@@ -61,11 +61,6 @@ def mark_absent(rows: Mapping[str, Array], absent: Sequence[int], first: int) ->
     rows["pokemon"][first:, list(absent), c.POKEMON_ABSENT] = 1.0
 
 
-def mark_feigned(rows: Mapping[str, Array], slot: int, first: int) -> None:
-    """The foe has seen, as it believes, the own Pokémon of team slot `slot`, from row `first` on: an illusion of it."""
-    rows["pokemon"][first:, slot, c.POKEMON_SEEN] = 1.0
-
-
 def _fill_moves(rows: Mapping[str, Array], tracker: Tracker) -> None:
     """Moves of the own team and of those of it on the field."""
     learnt = tracker.ids[MOVE_IDS_START[0] : MOVE_IDS_START[TEAM]].reshape(TEAM, MOVES)

@@ -18,7 +18,7 @@ from sparring.games.pokemon.columns import SLOTS, TEAM
 from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.observation import BELIEF_FIELDS, ObservationRows
 from sparring.games.pokemon.replays.deeds import Decision, Deed, Did, Kind, Member, Timeline
-from sparring.games.pokemon.replays.known import fill_own_team, mark_absent, mark_feigned, order_own_moves
+from sparring.games.pokemon.replays.known import fill_own_team, mark_absent, order_own_moves
 from sparring.games.pokemon.replays.offers import Asked, write_offers
 from sparring.games.pokemon.replays.protocol import protocol_lines
 from sparring.games.pokemon.replays.reasons import Reason
@@ -127,8 +127,6 @@ def _read_side(
     absent = [member.slot for member in team if not member.brought]
     if absent and len(team) - len(absent) == timeline.sizes[number]:
         mark_absent(rows, absent, int(kinds[0].kind is Kind.PREVIEW))
-    for line, member in timeline.feigned[number]:
-        mark_feigned(rows, member.slot, sum(decision.line <= line for decision in kinds))
     asked = _asked(kinds, number, rows, tracker, timeline)
     offers = write_offers(rows, asked, format, space.gimmicks)
     legal = space.mask(flat(offers))

@@ -26,8 +26,6 @@ class Team:
         """Moves aimed at this side may have hit another place of it than was chosen, from now to the turn's end."""
         self.corrections: dict[int, list[str] | None] = {}
         """By number of the line; see `Timeline.corrections`."""
-        self.feigned: list[tuple[int, Member]] = []
-        """See `Timeline.feigned`."""
 
     def preview(self, details: str) -> None:
         """The next Pokémon of the preview."""

@@ -45,7 +45,6 @@ def read_timeline(lines: Sequence[list[str]], tables: Tables) -> Timeline:
         ratings=course.players.ratings,
         decisions=course.decisions,
         corrections=(course.sides[0].corrections, course.sides[1].corrections),
-        feigned=(course.sides[0].feigned, course.sides[1].feigned),
         transforms=course.transforms,
         winner=course.players.winner,
         forfeited=course.players.forfeited,
