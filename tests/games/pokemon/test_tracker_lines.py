@@ -230,6 +230,20 @@ def test_pressure_costs_a_second_pp() -> None:
     assert see(tracker)["moves"][6, 0, MoveColumn.PP] == pytest.approx(22 / 24)
 
 
+@pytest.mark.parametrize(("generation", "cost"), [(3, 2), (4, 1), (5, 2), (7, 2)])
+def test_pressure_makes_pursuit_pay_though_it_comes_early_but_in_generation_4(generation: int, cost: int) -> None:
+    pursuit = "|move|p2a: Ann|Pursuit|p1a: Rex|[from] move: Pursuit"
+    tracker = track(*START, "|-ability|p1a: Rex|Pressure", pursuit, generation=generation)
+    assert see(tracker)["moves"][6, 0, MoveColumn.PP] == pytest.approx(1 - cost / 32)
+
+
+def test_who_forbids_a_move_has_not_acted() -> None:
+    forbidden = "|cant|p1a: Rex|ability: Damp|Explosion|[of] p2a: Ann"
+    tracker = track(*START, "|-singlemove|p1a: Rex|Destiny Bond", "|move|p2a: Ann|Explosion|p1a: Rex", forbidden)
+    assert see(tracker)["active"][OWN, ActiveColumn.DESTINY_BOND] == 1.0
+    assert load_dex(9).abilities.ids[see(tracker)["active_ids"][OWN, ActiveId.ABILITY]] == "damp"
+
+
 def test_pressure_costs_nothing_where_a_move_that_hits_no_foe_is_aimed_at_an_ally_that_fainted() -> None:
     aimed = {"p1a: Rex": 14 / 16, "p2: Bob|[notarget]": 15 / 16}
     for target, left in aimed.items():

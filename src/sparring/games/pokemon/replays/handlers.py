@@ -173,6 +173,8 @@ def _on_move(course: Course, parts: list[str]) -> None:
 
 
 def _on_cant(course: Course, parts: list[str]) -> None:
+    if tags(parts, 4)[1]:  # `|cant|p1a: Rex|ability: Damp|Explosion|[of] p2a: Ann`: what Rex forbade another
+        return
     deed = course.deed(parts[2])
     if course.made_to_move(parts[2]) or deed is None or deed.did is not Did.UNKNOWN:
         return
