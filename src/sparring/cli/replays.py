@@ -1,6 +1,7 @@
 """`sparring replays`: battles that people played, read into episodes to learn from."""
 
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -152,7 +153,8 @@ def parse(
         report = import_replays(plan, on_progress=line.show, stopped=lambda: interrupts.asked, say=say)
     show_result(report.to_json(), lambda _: import_table(report), as_json=as_json)
     if not as_json:
-        say(f"episodes in {output}; why battles were not read: {output / 'rejected.jsonl'}")
+        rejected = output / "rejected.jsonl"
+        say(f"episodes in {output}" + (f"; why battles were not read: {rejected}" if rejected.exists() else ""))
 
 
 @replays.command(epilog="Example: sparring replays generate gen9ou battles.jsonl --model heuristic --matches 100")
@@ -194,7 +196,10 @@ def generate(
 
 @replays.command(epilog="Example: sparring replays teams battle.log --turn 5")
 def teams(
-    log: Annotated[Path, typer.Argument(help="File with one battle: .log, .json, .html; also .zst, .gz.")],
+    log: Annotated[Path, typer.Argument(help="File of battles: .log, .html, .json, .jsonl, .parquet; also .zst, .gz.")],
+    battle: Annotated[
+        int | None, typer.Option(min=0, help="Which battle of the file, counted from 0.  [default: its only one]")
+    ] = None,
     turn: Annotated[
         int | None, typer.Option(min=1, help="As it was at the start of this turn.  [default: the end]")
     ] = None,
@@ -219,10 +224,13 @@ def teams(
     from sparring.games.pokemon.replays.sources import ReplayFiles
     from sparring.report.beliefs import belief_tables
 
-    found = list(ReplayFiles([log]))
-    if len(found) != 1 or not isinstance(found[0], Replay):
-        reason = found[0] if len(found) == 1 else f"it holds {len(found):,} battles; give a file of one"
-        raise InputError(f"{log}: {reason}")
+    found = list(islice(ReplayFiles([log]), battle or 0, (battle or 0) + 2))
+    if not found:
+        raise InputError(f"{log}: it has no battle {battle or 0}")
+    if battle is None and len(found) > 1:
+        raise InputError(f"{log}: it has several battles; --battle 0 is the first")
+    if not isinstance(found[0], Replay):
+        raise InputError(f"{log}: {found[0]}")
     battles = ReplayFiles(corpus) if corpus else ()
     try:
         believed = believed_teams(found[0], format=find_format(format).id if format else "", corpus=battles, turn=turn)

@@ -158,6 +158,18 @@ def test_an_illusion_that_ends_gives_its_model_back_what_was_known_of_it() -> No
     assert [load_dex(9).moves.ids[number] for number in view["move_ids"][6:9, 0]] == ["", "", "nastyplot"]
 
 
+def test_the_model_of_an_own_illusion_that_ends_at_once_was_not_seen() -> None:
+    team = [("Rex", "Tyranitar, M"), ("Zed", "Umbreon, M"), ("Zoro", "Zoroark, L80, M")]
+    tracker = track(*START)
+    tracker.request({"side": {"pokemon": [entry(*one, active=one[0] == "Rex") for one in team]}, "wait": True})
+    tracker.lines(("|switch|p1a: Zed|Umbreon, M|100/100", "|-damage|p1a: Zed|40/100"))
+    tracker.lines(("|replace|p1a: Zoro|Zoroark, L80, M", "|-end|p1a: Zoro|Illusion"))
+    switched = [entry(*one, active=one[0] == "Zoro") for one in reversed(team)]
+    tracker.request({"side": {"pokemon": switched}, "wait": True})
+    assert see(tracker)["pokemon"][:3, PokemonColumn.SEEN].tolist() == [1.0, 0.0, 1.0]
+    assert see(tracker)["pokemon"][:3, PokemonColumn.ACTIVE].tolist() == [0.0, 0.0, 1.0]
+
+
 def test_baton_pass_hands_on_boosts_and_a_plain_switch_does_not() -> None:
     boosted = (*START, "|-boost|p1a: Rex|atk|2", "|-start|p1a: Rex|Substitute", "|-start|p1a: Rex|move: Taunt")
     passed = track(*boosted, "|move|p1a: Rex|Baton Pass|p1a: Rex", "|switch|p1a: Bob|Mew|100/100|[from] Baton Pass")
@@ -216,6 +228,20 @@ def test_called_moves_cost_nothing_and_teach_nothing() -> None:
 def test_pressure_costs_a_second_pp() -> None:
     tracker = track(*START, "|-ability|p1a: Rex|Pressure", "|move|p2a: Ann|Surf|p1a: Rex")
     assert see(tracker)["moves"][6, 0, MoveColumn.PP] == pytest.approx(22 / 24)
+
+
+@pytest.mark.parametrize(("generation", "cost"), [(3, 2), (4, 1), (5, 2), (7, 2)])
+def test_pressure_makes_pursuit_pay_though_it_comes_early_but_in_generation_4(generation: int, cost: int) -> None:
+    pursuit = "|move|p2a: Ann|Pursuit|p1a: Rex|[from] move: Pursuit"
+    tracker = track(*START, "|-ability|p1a: Rex|Pressure", pursuit, generation=generation)
+    assert see(tracker)["moves"][6, 0, MoveColumn.PP] == pytest.approx(1 - cost / 32)
+
+
+def test_who_forbids_a_move_has_not_acted() -> None:
+    forbidden = "|cant|p1a: Rex|ability: Damp|Explosion|[of] p2a: Ann"
+    tracker = track(*START, "|-singlemove|p1a: Rex|Destiny Bond", "|move|p2a: Ann|Explosion|p1a: Rex", forbidden)
+    assert see(tracker)["active"][OWN, ActiveColumn.DESTINY_BOND] == 1.0
+    assert load_dex(9).abilities.ids[see(tracker)["active_ids"][OWN, ActiveId.ABILITY]] == "damp"
 
 
 def test_pressure_costs_nothing_where_a_move_that_hits_no_foe_is_aimed_at_an_ally_that_fainted() -> None:

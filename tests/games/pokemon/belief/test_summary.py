@@ -60,15 +60,18 @@ def test_the_command_prints_tables_of_80_columns_and_json(tmp_path: Path, monkey
     command = ["replays", "teams", str(file), "--format", "gen8nationaldex"]
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0, shown.output
-    assert "leftovers" in shown.output
+    assert "Leftovers" in shown.output
     assert max(map(len, shown.output.splitlines())) <= 80
     told = CliRunner().invoke(app, [*command, "--json"])
     assert json.loads(told.stdout)["teams"][0]["pokemon"][0]["species"] == "mew"
 
 
-def test_a_file_must_hold_one_battle(tmp_path: Path) -> None:
+def test_of_a_file_of_many_battles_one_is_chosen(tmp_path: Path) -> None:
     file = tmp_path / "two.jsonl"
     file.write_text("\n".join(json.dumps({"id": name, "log": LOG}) for name in "ab"))
-    failed = CliRunner().invoke(app, ["replays", "teams", str(file)])
-    assert isinstance(failed.exception, InputError)
-    assert "2 battles" in str(failed.exception)
+    command = ["replays", "teams", str(file), "--format", "gen8nationaldex", "--json"]
+    for wrong, reason in (([], "several battles; --battle 0 is the first"), (["--battle", "2"], "no battle 2")):
+        failed = CliRunner().invoke(app, [*command, *wrong])
+        assert isinstance(failed.exception, InputError)
+        assert reason in str(failed.exception)
+    assert json.loads(CliRunner().invoke(app, [*command, "--battle", "1"]).stdout)["id"] == "b"

@@ -1,9 +1,11 @@
 """What logs of people hold that generated ones do not: chat, clocks, other names, other years, odd Pokémon."""
 
+import numpy as np
 import pytest
 
 from sparring.core.replays import Filters, Reading, Replay
 from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.replays.episodes import read_replays
@@ -143,6 +145,8 @@ def test_players_who_cannot_be_told_apart() -> None:
         (("|", "|tie|"), [0, 0], False),
         (("|-message|Bob forfeited.", "|", "|win|Ann"), [1, -1], True),
         (("|-message|Ann lost due to inactivity.", "|", "|win|Bob"), [-1, 1], True),
+        (("|-message|Ann lost because of their inactivity.", "|", "|win|Bob"), [-1, 1], True),
+        (("|-message|Bob forfeited by changing their name.", "|", "|win|Ann"), [1, -1], True),
         (("|inactive|Bob disconnected and has a minute to reconnect!", "|", "|win|Ann"), [1, -1], False),
     ],
 )
@@ -210,6 +214,40 @@ def test_a_log_without_empty_lines_cannot_be_cut_into_choices() -> None:
 def test_formats_as_other_years_named_them(generation: int, tier: str, id: str) -> None:
     log = battle(*TURNS, gen=generation).replace(f"[Gen {generation}] Custom Game", tier)
     assert list(read(log).episodes) == [id]
+
+
+def test_turns_end_in_logs_of_years_that_do_not_say_so() -> None:
+    log = battle(
+        *("|", "|move|p1a: Mew|Rain Dance|p1a: Mew", "|-weather|RainDance", "|cant|p2a: Onix|flinch"),
+        *("|", "|-weather|RainDance|[upkeep]", "|upkeep", "|turn|2", *ATTACKS, "|faint|p2a: Onix"),
+        *("|", "|-weather|RainDance|[upkeep]", "|upkeep", "|c|☆Guest|gg", "|inactive|30 seconds left"),
+        *("|", "|c|☆Guest|gg", "|switch|p2a: Abra|Abra, M|100/100", "|faint|p2a: Abra"),
+        *("|", "|switch|p2a: Jynx|Jynx, F|100/100", "|turn|3", *("|", "|move|p1a: Mew|Surf|p2a: Jynx")),
+        gen=5,
+    )
+    new, old = (
+        parsed(text, "gen5customgame")
+        for text in (log, "\n".join(line for line in log.split("\n") if line != "|upkeep"))
+    )
+    for one, other in zip(new.sides, old.sides, strict=True):
+        assert (one.consistent == other.consistent).all()
+        for name, rows in one.observation.items():
+            assert (rows == other.observation[name]).all(), name
+    turns = new.sides[0].observation["field"][:, c.FIELD_WEATHER_TURNS]
+    assert turns[0] == 0.0
+    assert len(set(turns.tolist())) == len(turns)
+
+
+@pytest.mark.parametrize("kind", ["detailschange", "-formechange"])
+def test_a_mega_evolution_that_only_its_forme_tells(kind: str) -> None:
+    moved = ("|move|p1a: Luke|Close Combat|p2a: Onix", *UPKEEP, "|turn|2", "|", "|move|p1a: Luke|Surf|p2a: Onix")
+    log = battle("|", f"|{kind}|p1a: Luke|Lucario-Mega, M", "|message|Lucario has Mega Evolved!", *moved, gen=6)
+    found = parsed(log.replace("p1a: Mew|Mew|", "p1a: Luke|Lucario, M|"), "gen6customgame")
+    space = action_space(find_format("gen6customgame"))
+    (chosen,) = np.flatnonzero(found.sides[0].consistent[0])
+    gimmick = int(space.orders.gimmick[space.orders_of(int(chosen))[0]])
+    assert space.gimmicks[gimmick - 1] == "mega"
+    assert not found.odd
 
 
 @pytest.mark.parametrize(

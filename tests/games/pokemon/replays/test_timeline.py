@@ -122,6 +122,12 @@ def test_a_move_that_is_forbidden_in_the_middle_of_a_turn_shows_itself() -> None
     assert deed(read(log)).move == "Protect"
 
 
+def test_a_move_that_an_ability_forbids_is_of_who_made_it() -> None:
+    forbidden = "|cant|p1a: Mew|ability: Queenly Majesty|Knock Off|[of] p2a: Onix"
+    log = battle("|", "|move|p2a: Onix|Knock Off||[still]", forbidden, "|move|p1a: Mew|Surf|p2a: Onix")
+    assert (deed(read(log)).did, deed(read(log)).move) == (Did.MOVE, "Surf")
+
+
 def test_a_pokemon_that_faints_first_may_have_been_told_anything() -> None:
     log = battle("|", "|move|p2a: Onix|Explosion|p1a: Mew", "|faint|p2a: Onix", "|faint|p1a: Mew")
     assert deed(read(log)).did is Did.UNKNOWN

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 
+from sparring.games.pokemon.belief.choosing import Habit
 from sparring.games.pokemon.belief.evidence import Watcher
 from sparring.games.pokemon.belief.notes import Attack, Known
 from sparring.games.pokemon.belief.posterior import Posterior, infer
 from sparring.games.pokemon.belief.rules import showing
 from sparring.games.pokemon.belief.sets import SetPool
-from sparring.games.pokemon.belief.weighing import Hit, Likelihoods, Snapshot, Weighing
+from sparring.games.pokemon.belief.weighing import Hit, Likelihoods, Snapshot, Weighing, relative
 from sparring.games.pokemon.columns import SLOTS
 from sparring.games.pokemon.formats import Format
 
@@ -23,8 +24,12 @@ class Beliefs:
         self.watcher = Watcher(format, None if self._weighing is None else self)
         self._first: tuple[int, int, int, Snapshot] | None = None
         """Who moved first this turn (place, row, move), and how things stood then."""
+        self._asked: Snapshot | None = None
+        """How things stood as this turn's moves were chosen."""
+        self._habits = Habit(), Habit()
+        """Of both players."""
         self._compared: set[tuple[object, ...]] = set()
-        """Comparisons of speed that have been made: made again they say nothing new."""
+        """Comparisons of speed that have been made, and choices: made again they say nothing new."""
         self._found: dict[int, tuple[object, Posterior]] = {}
         """By row: what was known at the last question, and the answer."""
 
@@ -51,9 +56,29 @@ class Beliefs:
     def turn(self) -> None:
         """See `Listener`."""
         self._first = None
+        self._asked = Snapshot(self.watcher.tracker)
 
     def moved(self, place: int, row: int, move: int) -> None:
-        """See `Listener`: the second move of a turn tells who was faster."""
+        """See `Listener`: the choice tells what its user has, the second move of a turn who was faster."""
+        self._choose(place, row, move)
+        self._compare(place, row, move)
+
+    def _choose(self, place: int, row: int, move: int) -> None:
+        snapshot, foe = self._asked, SLOTS - place
+        if snapshot is None or snapshot.row(place) != row or snapshot.row(foe) < 0 or self._weighing is None:
+            return
+        key = (row, snapshot.row(foe), *snapshot.strength(place, foe))
+        both = self.of(row), self.of(snapshot.row(foe))
+        if key in self._compared or both[0] is None or both[1] is None or not self.watcher.free_to_choose(place):
+            return
+        self._compared.add(key)
+        choice = self._weighing.choice(snapshot, move, (place, foe), (both[0], both[1]))
+        if choice is not None:
+            habit = self._habits[place // SLOTS]
+            self.watcher.weigh(row, relative(choice.sets, choice.weights, habit.likelihood(choice)))
+            habit.learn(choice)
+
+    def _compare(self, place: int, row: int, move: int) -> None:
         if self._first is None:
             self._first = (place, row, move, Snapshot(self.watcher.tracker))
             return

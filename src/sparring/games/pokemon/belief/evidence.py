@@ -123,6 +123,17 @@ class Watcher:
         for one, likelihood in likelihoods.items():
             weighed[one] = weighed.get(one, 0.0) + log(likelihood)
 
+    def free_to_choose(self, place: int) -> bool:
+        """Whether who stands at a place chooses among all its moves: nothing can hold it to its last one."""
+        stay = self._stays[place]
+        if stay is None or self._active(place, c.ACTIVE_ENCORE):
+            return False
+        item = int(self.tracker.ids[POKEMON_IDS_START[stay.row] + c.POKEMON_ID_ITEM])
+        unbound = item not in self._rules.choice
+        if self._item_counts(stay.row):
+            unbound = self._rules.choice <= self._notes[stay.row].items.keys()
+        return not stay.last_move or unbound
+
     # What is there now.
 
     def _row(self, place: int) -> int:

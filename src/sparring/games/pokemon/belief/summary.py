@@ -16,6 +16,7 @@ from sparring.games.pokemon.formats import Format
 from sparring.games.pokemon.replays.formats import replay_format
 
 _LEAST_SHOWN = 0.005
+_KINDS = ("items", "abilities", "moves")
 _PLACES = 4
 """Digits of a probability."""
 
@@ -39,21 +40,23 @@ def believed_teams(
     names = [
         next((line[3] for line in lines if line[1:3] == ["player", side] and line[3:]), "") for side in ("p1", "p2")
     ]
+    teams = [
+        {
+            "player": name,
+            "pokemon": [
+                _described(belief, pool.dex)
+                for row in range(side * TEAM, side * TEAM + TEAM)
+                if (belief := beliefs.of(row)) is not None
+            ],
+        }
+        for side, name in enumerate(names)
+    ]
     return {
         "id": replay.id,
         "format": kind.id,
         "turn": beliefs.watcher.tracker.turn,
-        "teams": [
-            {
-                "player": name,
-                "pokemon": [
-                    _described(belief, pool.dex)
-                    for row in range(side * TEAM, side * TEAM + TEAM)
-                    if (belief := beliefs.of(row)) is not None
-                ],
-            }
-            for side, name in enumerate(names)
-        ],
+        "teams": teams,
+        "names": _spelled((one for team in teams for one in team["pokemon"]), pool.dex),
     }
 
 
@@ -97,6 +100,15 @@ def _described(belief: Posterior, dex: Dex) -> dict[str, Any]:
         "stats": stats,
         "other": round(belief.other, _PLACES),
     }
+
+
+def _spelled(pokemon: Iterable[Mapping[str, Any]], dex: Dex) -> dict[str, str]:
+    """How people write the ids of what is `_described`."""
+    names: dict[str, str] = {}
+    for one in pokemon:
+        for kind, ids in (("species", [one["species"]]), *((kind, one[kind]) for kind in _KINDS)):
+            names.update((id, dex.raw[kind][id]["name"]) for id in ids if id)
+    return names
 
 
 def _named(shares: Mapping[int, float], ids: tuple[str, ...]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What damage and the order of moves say of two Pokémon's sets, by the rules of damage and speed.
+"""What damage, the order of moves and the choice of one say of two Pokémon's sets, by the rules of damage and speed.
 
 Each observation concerns two Pokémon of which neither need be known: the likelihood is worked out for every pair of
 candidates, and each side's is the mean over what the other is believed to have. A share of `_ODD` is left for what the
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.belief.choosing import Choice
 from sparring.games.pokemon.belief.posterior import Posterior
 from sparring.games.pokemon.belief.sets import PokemonSet
-from sparring.games.pokemon.columns import SLOTS
+from sparring.games.pokemon.columns import MOVES, SLOTS
 from sparring.games.pokemon.damage import DamageEstimate
 from sparring.games.pokemon.damage.combatant import F, Floats, G, I, Ints
 from sparring.games.pokemon.damage.formula import strike
@@ -34,6 +35,11 @@ _ODD_DAMAGE = 0.02
 _MOST = 24
 """Candidates of a Pokémon that are worked out; the rest is far less likely."""
 _ROLLS = 16
+_ATTACKS = 2
+"""Categories of moves from this one on do damage."""
+_KEENNESS = 6
+"""How well players tell strong attacks from stronger ones: one of half the strength is taken for the strongest as often
+as this power of it says."""
 _HELD_OUT = 0.0201
 """Who has no more left than this (one HP, as logs show it) may have been saved from fainting."""
 _FIELD_OF_PACE = [
@@ -81,6 +87,12 @@ class Snapshot:
             bool(tailwind),
             self.species(place),
         )
+
+    def strength(self, place: int, foe: int) -> tuple[object, ...]:
+        """What decides which move of the Pokémon at `place` is the strongest, beside both sets; in rough steps."""
+        active = self.observation["active"][0]
+        boosts = slice(c.ACTIVE_BOOST_ATK, c.ACTIVE_BOOST_SPD + 1)
+        return (round(4 * self.hp(foe)), *active[place, boosts].tolist(), *active[foe, boosts].tolist())
 
     def field_pace(self) -> tuple[object, ...]:
         """What everyone's speed depends on."""
@@ -145,6 +157,39 @@ class Weighing:
 
         return self._weigh(snapshot, places, beliefs, weigh)
 
+    def choice(
+        self, snapshot: Snapshot, move: int, places: tuple[int, int], beliefs: tuple[Posterior, Posterior]
+    ) -> Choice | None:
+        """What it meant to choose attack `move` at the first place, against who stood at the second then.
+
+        None for what is no attack, and if the rules are not simple enough.
+        """
+        t = self._estimate.tables.rules
+        fighters = self._fighters(snapshot, places, beliefs)
+        if fighters is None or t.moves[move, M.CATEGORY] < _ATTACKS:
+            return None
+        one, other, around = fighters
+        around[G.TARGETS] = 1
+        moves = np.array([(*each.moves, *[0] * (MOVES - len(each.moves)))[:MOVES] for each in one.sets], np.int64)
+        same = np.isin(moves, list(self._hidden_powers) if move in self._hidden_powers else [move])
+        worth = np.zeros(moves.shape)
+        _weigh_attacks(t, one.ints, one.floats, other.ints[0], other.floats[0], moves, around, worth)
+        attacks = t.moves[moves, M.CATEGORY] >= _ATTACKS
+        best = worth.max(axis=1, keepdims=True)
+        worth = np.where(attacks, np.where(best > 0, worth / np.maximum(best, 1e-9), 1.0) ** _KEENNESS, 0.0)
+        having = np.flatnonzero(same.any(axis=1) & (one.weights > 0))
+        if not len(having):
+            return None
+        shares = (worth * same).sum(axis=1)[having] / worth.sum(axis=1)[having]
+        weights = one.weights[having]
+        return Choice(
+            sets=[one.sets[number] for number in having],
+            weights=weights / weights.sum(),
+            by_strength=shares,
+            attacks=attacks.sum(axis=1)[having],
+            moves=(moves > 0).sum(axis=1)[having],
+        )
+
     def _weigh(
         self,
         snapshot: Snapshot,
@@ -152,6 +197,21 @@ class Weighing:
         beliefs: tuple[Posterior, Posterior],
         weigh: Callable[[_Fighter, _Fighter, Ints, Array], None],
     ) -> tuple[Likelihoods, Likelihoods] | None:
+        fighters = self._fighters(snapshot, places, beliefs)
+        if fighters is None:
+            return None
+        one, other, around = fighters
+        pairs = np.zeros((len(one.sets), len(other.sets)))
+        weigh(one, other, around, pairs)
+        return (
+            relative(one.sets, one.weights, pairs @ other.weights),
+            relative(other.sets, other.weights, one.weights @ pairs),
+        )
+
+    def _fighters(
+        self, snapshot: Snapshot, places: tuple[int, int], beliefs: tuple[Posterior, Posterior]
+    ) -> tuple[_Fighter, _Fighter, Ints] | None:
+        """The two, and what is around them; None if one has other stats than its sets give it."""
         ints, floats, around = self._estimate.combatants(snapshot.observation, 0)
         fighters = []
         for place, belief in zip(places, beliefs, strict=True):
@@ -161,10 +221,7 @@ class Weighing:
             if not self._as_its_sets(fighter, snapshot.species(place)):
                 return None
             fighters.append(fighter)
-        one, other = fighters
-        pairs = np.zeros((len(one.sets), len(other.sets)))
-        weigh(one, other, around, pairs)
-        return _relative(one, pairs @ other.weights), _relative(other, one.weights @ pairs)
+        return fighters[0], fighters[1], around
 
     def _as_its_sets(self, fighter: _Fighter, species: int) -> bool:
         """Whether the forme it is in has the stats of the formes its sets are of."""
@@ -199,10 +256,10 @@ class Weighing:
         return _Fighter([candidates.sets[number] for number in likeliest], weights, many_ints, many_floats)
 
 
-def _relative(fighter: _Fighter, likelihood: NDArray[np.float64]) -> Likelihoods:
-    """Relative to their mean under what was believed."""
-    mean = float(fighter.weights @ likelihood)
-    return dict(zip(fighter.sets, (likelihood / mean).tolist(), strict=True)) if mean > 0 else {}
+def relative(sets: list[PokemonSet], weights: NDArray[np.float64], likelihood: NDArray[np.float64]) -> Likelihoods:
+    """Likelihoods `float64[n]` relative to their mean under `weights: float64[n]`, what was believed."""
+    mean = float(weights @ likelihood)
+    return dict(zip(sets, (likelihood / mean).tolist(), strict=True)) if mean > 0 else {}
 
 
 @njit(cache=True, nogil=True)
@@ -236,6 +293,27 @@ def _weigh_damage(
                 else:
                     share += max(0.0, 1.0 - abs(damage - (before - after)) * 100)
             out[i, j] = (1 - _ODD) * share / _ROLLS + _ODD * _ODD_DAMAGE
+
+
+@njit(cache=True, nogil=True)
+def _weigh_attacks(
+    t: Rules,
+    attacker_ints: Array,
+    attacker_floats: Array,
+    defender_ints: Ints,
+    defender_floats: Floats,
+    moves: Array,
+    around: Ints,
+    out: Array,
+) -> None:
+    """`out[i, m]`: what share of max HP move m of attacker i is likely to take, of what is left."""
+    for i in range(len(attacker_ints)):
+        for m in range(moves.shape[1]):
+            low, high, _ = strike(
+                t, attacker_ints[i], attacker_floats[i], defender_ints, defender_floats, moves[i, m], around
+            )
+            taken = min((low + high) / 2 / defender_floats[F.HP], defender_floats[F.LEFT])
+            out[i, m] = taken * t.moves[moves[i, m], M.PERCENT] / 100
 
 
 @njit(cache=True, nogil=True)

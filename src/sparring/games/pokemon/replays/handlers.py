@@ -173,6 +173,8 @@ def _on_move(course: Course, parts: list[str]) -> None:
 
 
 def _on_cant(course: Course, parts: list[str]) -> None:
+    if tags(parts, 4)[1]:  # `|cant|p1a: Rex|ability: Damp|Explosion|[of] p2a: Ann`: what Rex forbade another
+        return
     deed = course.deed(parts[2])
     if course.made_to_move(parts[2]) or deed is None or deed.did is not Did.UNKNOWN:
         return
@@ -186,6 +188,14 @@ def _on_gimmick(course: Course, parts: list[str]) -> None:
     deed = course.deed(parts[2])
     if deed is not None:
         deed.gimmick = _GIMMICKS[parts[1]]
+
+
+def _on_forme(course: Course, parts: list[str]) -> None:
+    """`|detailschange|p1a: Rex|Lucario-Mega, M`: before 2014 all that tells of a mega evolution."""
+    if parts[2][2:3] in ("a", "b") and "-Mega" in parts[3]:
+        deed = course.deed(parts[2])
+        if deed is not None:
+            deed.gimmick = "mega"
 
 
 def _on_effect(course: Course, parts: list[str]) -> None:
@@ -307,6 +317,8 @@ HANDLERS: Mapping[str, Callable[[Course, list[str]], None]] = {
     "move": _on_move,
     "cant": _on_cant,
     **dict.fromkeys(_GIMMICKS, _on_gimmick),
+    "detailschange": _on_forme,
+    "-formechange": _on_forme,
     "-start": _on_effect,
     "-singleturn": _on_turn_effect,
     "-activate": _on_activate,

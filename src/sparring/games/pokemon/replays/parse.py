@@ -20,6 +20,7 @@ from sparring.games.pokemon.observation import BELIEF_FIELDS, ObservationRows
 from sparring.games.pokemon.replays.deeds import Decision, Deed, Did, Kind, Member, Timeline
 from sparring.games.pokemon.replays.known import fill_own_team, mark_absent, order_own_moves
 from sparring.games.pokemon.replays.offers import Asked, write_offers
+from sparring.games.pokemon.replays.protocol import protocol_lines
 from sparring.games.pokemon.replays.reasons import Reason
 from sparring.games.pokemon.replays.timeline import read_timeline
 from sparring.games.pokemon.tracker import Tracker
@@ -65,7 +66,7 @@ def parse_battle(
     With `completion`, what it never shows of own teams is filled in; with `believing`, rows have the `belief` group.
     """
     tables = load_tables(format.tables, format.showdown)
-    lines = _protocol_lines(log)
+    lines = protocol_lines(log)
     timeline = read_timeline(lines, tables)
     if timeline.generation != format.generation:
         raise Rejected(Reason.GENERATION, f"a log of generation {timeline.generation} under {format.id}")
@@ -78,15 +79,6 @@ def parse_battle(
     if believing is not None:
         _add_beliefs(believing.rows(), lines, timeline, sides)
     return ParsedBattle(timeline, [side for side, _ in sides], odd)
-
-
-def _protocol_lines(log: str) -> list[list[str]]:
-    """The lines, split at `|`; empty for what is plain text. Some programs write the empty lines without their bar."""
-    spaced = "\n|\n" in log
-    return [
-        line.split("|") if line.startswith("|") else ["", ""] if not line and not spaced else []
-        for line in log.rstrip("\n").split("\n")
-    ]
 
 
 def _add_beliefs(

@@ -8,6 +8,11 @@ from sparring.core.replays import Rejected
 from sparring.games.pokemon.formats import to_id
 from sparring.games.pokemon.replays.reasons import Reason
 
+_GIVEN_UP = (
+    *(" forfeited.", " forfeited by changing their name."),
+    *(" lost due to inactivity.", " lost because of their inactivity."),
+)
+"""How a message ends that tells of it, over the years."""
 _RATING = re.compile(r"(.{1,100})'s rating: (\d{3,4})(?!\d)")
 
 
@@ -71,7 +76,7 @@ class Players:
 
     def announce(self, text: str) -> None:
         """A message to all: somebody may have given up."""
-        if text.endswith((" forfeited.", " lost due to inactivity.")):
+        if text.endswith(_GIVEN_UP):
             self.forfeited = True
 
 

@@ -73,7 +73,8 @@ def on_move(view: View, parts: list[str]) -> None:
     if move not in tables.borrowed and not called:
         if view.generation == 1:
             locked = _spent_otherwise_in_generation_1(view, place, move, source)
-        pressed = 0 if source else _pressure(view, place, move, parts)
+        caught = bool(source) and view.generation == 4  # there Pursuit pays nothing to the Pressure of who leaves
+        pressed = 0 if caught else _pressure(view, place, move, parts)
         _learn(view, place, move, 0 if locked else 1 + pressed)
 
 
@@ -194,12 +195,15 @@ def _pressure(view: View, place: int, move: int, parts: list[str]) -> int:
 
 
 def on_cant(view: View, parts: list[str]) -> None:
-    """`|cant|p1a: Rex|slp`, `|cant|p1a: Rex|Disable|Crunch`."""
+    """`|cant|p1a: Rex|slp`, `|cant|p1a: Rex|Disable|Crunch`; `|cant|p1a: Rex|ability: Damp|Explosion|[of] p2a: Ann`
+    is of what Ann did, and Rex forbade."""
     place = view.standing(parts[2])
     if place < 0:
         return
     reason = parts[3]
-    if view.generation > 1 or reason in ("par", "recharge"):  # in generation 1 other reasons only put off a second turn
+    forbade = bool(tags(parts, 4)[1])
+    # In generation 1 other reasons only put off a second turn.
+    if not forbade and (view.generation > 1 or reason in ("par", "recharge")):
         act(view, place)
     if reason == "slp":
         slept = POKEMON_START[view.active[place]] + c.POKEMON_SLEEP_TURNS

@@ -218,10 +218,10 @@ def on_fail(view: View, parts: list[str]) -> None:
 def on_reveal_only(view: View, parts: list[str]) -> None:
     """`-immune`, `-block`, `-miss`: nothing changes, but an ability or item may show."""
     for index in range(3, len(parts)):
-        part = parts[index]
-        if part.startswith(("ability: ", "item: ", "[from] ability: ", "[from] item: ")):
+        part = parts[index].removeprefix("[from]").lstrip()
+        if part.startswith(("ability: ", "item: ")):
             _, other = tags(parts, 3)
-            reveal(view, part.removeprefix("[from] "), view.row(other or parts[2]))
+            reveal(view, part, view.row(other or parts[2]))
             return
 
 

@@ -176,6 +176,8 @@ def on_replace(view: View, parts: list[str]) -> None:
                     used = MOVES_START[seeming] + index * MOVE_WIDTH
                     floats[MOVES_START[row] + learned * MOVE_WIDTH + c.MOVE_PP] = floats[used + c.MOVE_PP]
         recall(view, place, seeming)
+    elif kept is not None:  # the own model was not there; the rest the next request tells
+        floats[POKEMON_START[seeming] + c.POKEMON_SEEN] = kept[0][c.POKEMON_SEEN]
     vacate(view, place)
     view.active[place] = row
     floats[POKEMON_START[row] + c.POKEMON_SEEN] = 1.0
