@@ -1,30 +1,36 @@
 """What it says of a set which attack was chosen."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 from sparring.games.pokemon.belief import Beliefs, SetPool, Weighing, pool_of_teams
 from sparring.games.pokemon.belief.choosing import Choice, Habit
-from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.formats import Format, find_format
 from sparring.games.pokemon.tracking.tables import load_tables
 from tests.games.pokemon.replays.logs import battle
 
-FORMAT = find_format("gen9nationaldex")
 MEW = 0
 PSYCHIC = ("|", "|move|p1a: Mew|Psychic|p2a: Onix")
 TOXIC = ("|", "|move|p1a: Mew|Toxic|p2a: Onix")
+
+
+@cache
+def played() -> Format:
+    return find_format("gen9nationaldex")
 
 
 def pool(*moves: str, item: str = "Quick Claw") -> SetPool:
     """Sets of Mew by their moves, and one of Onix, which Surf hits much harder than Psychic."""
     sets = [f"Mew||{item}||{each}|Serious||||||" for each in moves]
     onix = "Onix||Quick Claw|Sturdy|rockslide|Serious||||||"
-    return pool_of_teams([*sets, onix], load_tables(FORMAT.tables), other=0.0)
+    return pool_of_teams([*sets, onix], load_tables(played().tables), other=0.0)
 
 
 def believed(candidates: SetPool, *lines: str) -> list[float]:
     """How likely each set of Mew is after the lines."""
-    beliefs = Beliefs(FORMAT, candidates, weighing=Weighing(FORMAT))
+    beliefs = Beliefs(played(), candidates, weighing=Weighing(played()))
     beliefs.read([line.split("|") for line in battle(*lines).split("\n")])
     found = beliefs.of(MEW)
     assert found is not None

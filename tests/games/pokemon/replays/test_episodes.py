@@ -13,7 +13,7 @@ from sparring.games.pokemon.actions import action_space
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.replays import episodes as module
 from sparring.games.pokemon.replays.episodes import read_replays
-from tests.games.pokemon.replays.logs import DOUBLES, battle
+from tests.games.pokemon.replays.logs import ATTACKS, DOUBLES, battle
 from tests.torture.replays import torture
 
 TURN = ("|", "|move|p1a: Mew|Psychic|p2a: Onix", "|move|p2a: Onix|Harden|p2a: Onix", "|", "|upkeep", "|turn|2")
@@ -174,6 +174,13 @@ def test_encore_after_a_max_move_forbids_nothing_as_the_log_does_not_tell_which_
     legal = unpack_mask(episodes.steps.legal, episodes.spec.actions)
     assert legal[1:4, :4].all()
     assert not episodes.steps.observation["active_moves"][1:4, 0, :, c.MOVE_DISABLED].any()
+
+
+@pytest.mark.parametrize(("species", "able"), [("Mew", 1.0), ("Eternatus", 0.0), ("Zacian-Crowned", 0.0)])
+def test_some_never_dynamax(species: str, able: float) -> None:
+    log = battle(*ATTACKS, gen=8).replace("|Mew|100", f"|{species}|100")
+    episodes = only(read(log, format="gen8anythinggoes"))
+    assert episodes.steps.observation["active"][0, 0, c.ACTIVE_CAN_DYNAMAX] == able
 
 
 def test_who_commands_from_inside_an_ally_can_only_pass_until_that_one_is_gone() -> None:

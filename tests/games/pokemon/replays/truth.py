@@ -32,7 +32,7 @@ _NEVER_SHOWN = {
         *range(c.POKEMON_STAT_ATK, c.POKEMON_STAT_SPE + 1),
         c.POKEMON_MOVES_KNOWN,
     ],
-    "active": [c.ACTIVE_TRAPPED, c.ACTIVE_MAYBE_TRAPPED, c.ACTIVE_CAN_MEGA, c.ACTIVE_CAN_Z, c.ACTIVE_CAN_DYNAMAX],
+    "active": [c.ACTIVE_TRAPPED, c.ACTIVE_MAYBE_TRAPPED, c.ACTIVE_CAN_MEGA, c.ACTIVE_CAN_Z],
 }
 """Columns of the own side that a log does not determine."""
 _LENGTHENED = {

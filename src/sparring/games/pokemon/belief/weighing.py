@@ -165,8 +165,8 @@ class Weighing:
         None for what is no attack, and if the rules are not simple enough.
         """
         t = self._estimate.tables.rules
-        fighters = self._fighters(snapshot, places, beliefs)
-        if fighters is None or t.moves[move, M.CATEGORY] < _ATTACKS:
+        fighters = self._fighters(snapshot, places, beliefs) if t.moves[move, M.CATEGORY] >= _ATTACKS else None
+        if fighters is None:
             return None
         one, other, around = fighters
         around[G.TARGETS] = 1

@@ -122,6 +122,8 @@ class _Tables:
     crystals: Mapping[int, NDArray[np.bool_]]
     """By item: the moves that it powers."""
     mega_stones: NDArray[np.bool_]
+    never_dynamaxes: NDArray[np.bool_]
+    """Species that cannot."""
 
 
 @cache
@@ -154,6 +156,7 @@ def _tables(name: str, showdown: str) -> _Tables:
         choice_items=np.array([dex.items[id] for id in _CHOICE_ITEMS if dex.items[id]], np.int16),
         crystals=crystals,
         mega_stones=stones,
+        never_dynamaxes=np.array(["cannotDynamax" in dex.raw["species"].get(id, {}) for id in dex.species.ids]),
     )
 
 
@@ -263,6 +266,7 @@ def _write_aims(
     """Which moves of the Pokémon at `place` may be chosen, plain and with each gimmick."""
     move = rows["active_move_ids"][:, place].astype(np.intp)
     columns, used = rows["active"][:, place], rows["side"][:, 0]
+    species = rows["active_ids"][:, place, c.ACTIVE_ID_SPECIES]
     dynamaxed = columns[:, c.ACTIVE_DYNAMAXED, None] > 0
     forbidden, max_forbidden = _forbidden(rows, place, tables, asked.binding_items)
     shown = np.flatnonzero(asked.made[:, place] >= 0)
@@ -279,7 +283,7 @@ def _write_aims(
     can = {
         "mega": (used[:, c.SIDE_MEGA_USED] == 0) & tables.mega_stones[item],
         "zmove": used[:, c.SIDE_Z_USED] == 0,
-        "dynamax": (used[:, c.SIDE_DYNAMAX_USED] == 0) & ~dynamaxed[:, 0],
+        "dynamax": (used[:, c.SIDE_DYNAMAX_USED] == 0) & ~dynamaxed[:, 0] & ~tables.never_dynamaxes[species],
         "terastallize": used[:, c.SIDE_TERA_USED] == 0,
     }
     flags = {
