@@ -13,9 +13,27 @@ from torch import Tensor
 
 from sparring.core import Episodes
 from sparring.core.episodes import SegmentMemory, unpack_mask
+from sparring.core.settings import Count, Fraction, NonNegative
 from sparring.inference import Device
 from sparring.learn.batches import Batch, batches, packed_batches
+from sparring.learn.optimiser import OptimiserSettings
 from sparring.policy import Packing, Policy
+
+
+class ChoiceSettings(OptimiserSettings, frozen=True, kw_only=True):
+    """Settings of all learners from episodes on disk. Each comment says what raising the value does."""
+
+    batch_size: Count = 16384
+    """Decisions for each update: raising it makes metrics rarer and steadier."""
+    minibatch_size: Count = 1024
+    """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
+    segment_length: Count = 32
+    """Decisions in a row that a network with memory is trained on: raising it teaches a longer memory."""
+    value_coef: NonNegative = 0.5
+    """Raising it makes the value loss count for more beside the policy loss."""
+    hide_filled: Fraction = 0.0
+    """The chance that an episode hides what was filled in of the own team: raising it makes the policy rely less on
+    guesses, and see fewer whole teams."""
 
 
 def chosen_actions(episodes: Episodes, rows: NDArray[np.intp] | slice) -> NDArray[np.bool_]:

@@ -13,35 +13,24 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sparring.core import Episodes, Headers, masked_log_softmax
-from sparring.core.settings import Count, Fraction, NonNegative
+from sparring.core.settings import Fraction, NonNegative
 from sparring.inference import Device
 from sparring.learn import parallel
 from sparring.learn.batches import Batch
-from sparring.learn.choices import choice_batches, chosen_actions, hits, set_log_prob
+from sparring.learn.choices import ChoiceSettings, choice_batches, chosen_actions, hits, set_log_prob
 from sparring.learn.learner import mean_metrics
-from sparring.learn.optimiser import Optimiser, OptimiserSettings
+from sparring.learn.optimiser import Optimiser
 from sparring.learn.ties import Tie, Tied, add_ties
 from sparring.policy import Policy, value_error
 
 _MOST_DOUBLINGS = 3.0
 
 
-class ImitationSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind", tag="imitation"):
+class ImitationSettings(ChoiceSettings, frozen=True, kw_only=True, tag_field="kind", tag="imitation"):
     """Imitation of the episodes that `data` names. Each comment says what raising the value does."""
 
-    batch_size: Count = 16384
-    """Decisions for each update: raising it makes metrics rarer and steadier."""
-    minibatch_size: Count = 1024
-    """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
-    segment_length: Count = 32
-    """Decisions in a row that a network with memory is trained on: raising it teaches a longer memory."""
-    value_coef: NonNegative = 0.5
-    """Raising it makes the value loss count for more beside the policy loss."""
     label_smoothing: Fraction = 0.0
     """The part of the target that is spread over all legal actions: raising it keeps the policy from certainty."""
-    hide_filled: Fraction = 0.0
-    """The chance that an episode hides what was filled in of the own team: raising it makes the policy rely less on
-    guesses, and see fewer whole teams."""
     loser_weight: NonNegative = 1.0
     """What a choice of a player who lost counts beside one of a player who won: below 1, winners are imitated more."""
     rating_doubling: NonNegative = 0.0

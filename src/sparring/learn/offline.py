@@ -21,16 +21,16 @@ from torch import Tensor
 
 from sparring.core import Episodes, masked_log_softmax
 from sparring.core.rows import flatten, nested
-from sparring.core.settings import Count, Fraction, NonNegative, Positive
+from sparring.core.settings import Count, Fraction, Positive
 from sparring.inference import Device
 from sparring.inference.device import to_numpy
 from sparring.learn import parallel
 from sparring.learn.batches import Batch
-from sparring.learn.choices import choice_batches, chosen_actions, set_log_prob
+from sparring.learn.choices import ChoiceSettings, choice_batches, chosen_actions, set_log_prob
 from sparring.learn.learner import explained_variance, mean_metrics
 from sparring.learn.offline_filtered import filtered_loss
 from sparring.learn.offline_weighted import weighted_loss
-from sparring.learn.optimiser import Optimiser, OptimiserSettings
+from sparring.learn.optimiser import Optimiser
 from sparring.learn.outputs import move_towards, row_outputs
 from sparring.learn.returns import n_step_returns
 from sparring.learn.sharding import load_weights, shard
@@ -38,7 +38,7 @@ from sparring.learn.ties import Tie, Tied, add_ties
 from sparring.policy import Policy, value_error
 
 
-class OfflineSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind", tag="offline"):
+class OfflineSettings(ChoiceSettings, frozen=True, kw_only=True, tag_field="kind", tag="offline"):
     """Offline reinforcement learning from the episodes that `data` names.
 
     Each comment says what raising the value does.
@@ -60,17 +60,7 @@ class OfflineSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="k
     target_network_avg: Annotated[float, Meta(gt=0, le=1)] = 0.02
     """The part of the way that the target network moves towards the learning one, each step: raising it makes targets
     follow faster and less steadily."""
-    batch_size: Count = 16384
-    """Decisions for each update, in whole episodes: raising it makes metrics rarer and steadier."""
-    minibatch_size: Count = 1024
-    """Decisions for each gradient step: raising it makes steps less noisy and fewer."""
     segment_length: Count = 256
-    """Consecutive decisions that a network with packed memory is trained on: raising it teaches a longer memory."""
-    hide_filled: Fraction = 0.0
-    """The chance that an episode hides what was guessed of the player's own team: raising it makes the policy rely less
-    on guesses, and see fewer whole teams."""
-    value_coef: NonNegative = 0.5
-    """Raising it makes the value loss count for more beside the policy loss."""
 
 
 class Offline:

@@ -24,6 +24,7 @@ from sparring.inference.backend import BackendName
 from sparring.inference.device import DeviceName, DtypeName
 from sparring.league.entrants import names_code
 from sparring.learn.alphazero import AlphaZeroSettings
+from sparring.learn.choices import ChoiceSettings
 from sparring.learn.imitation import ImitationSettings
 from sparring.learn.magnet import MagnetSettings
 from sparring.learn.offline import OfflineSettings
@@ -347,7 +348,7 @@ def _check_league(config: TrainConfig, where: str) -> None:
 
 def learns_from_data(config: TrainConfig) -> bool:
     """Whether a run learns from episodes on disk and plays nothing itself."""
-    return isinstance(config.learner, ImitationSettings | OfflineSettings)
+    return isinstance(config.learner, ChoiceSettings)
 
 
 def check_data(config: TrainConfig, where: str) -> None:

@@ -16,8 +16,7 @@ from sparring.data.hiding import hide_guesses
 from sparring.data.statistics import words_for
 from sparring.inference import Device
 from sparring.learn import parallel
-from sparring.learn.imitation import ImitationSettings
-from sparring.learn.offline import OfflineSettings
+from sparring.learn.choices import ChoiceSettings
 from sparring.learn.validation import Validation, count_choices
 from sparring.policy import Policy, Versatile, policy_for
 from sparring.training.config import TrainConfig, validation_day
@@ -47,9 +46,7 @@ class Lessons:
         self._data = _dataset(config, where, rows=rows, length=length, workers=config.workers, shared=True, say=say)
         _check_specs(self._data.specs, spec, policy, say)
         self._seed = config.seed
-        self._hide = (
-            config.learner.hide_filled if isinstance(config.learner, ImitationSettings | OfflineSettings) else 0.0
-        )
+        self._hide = config.learner.hide_filled if isinstance(config.learner, ChoiceSettings) else 0.0
         if self._hide and not any("filled" in columns for columns in self._data.columns):
             say("data: nothing was filled in (sparring replays parse --own-team usage), so hide_filled hides nothing")
         self.about = f"{self._data.rows:,} decisions of {self._data.episodes:,} episodes"

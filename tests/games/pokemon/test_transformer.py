@@ -72,7 +72,8 @@ def whole(policy: Policy, episodes: Episodes, number: int) -> Output:
     return policy.unroll(seen, legal, policy.initial_memory(1))
 
 
-SIZES = [{**SMALL, "window": 5}, {"size": "tiny"}, pytest.param({"size": "small"}, marks=pytest.mark.slow)]
+LARGER = [pytest.param({"size": size}, marks=pytest.mark.slow) for size in ("small", "medium", "large")]
+SIZES = [{**SMALL, "window": 5}, {"size": "tiny"}, *LARGER]
 
 
 @pytest.mark.parametrize("settings", SIZES, ids=str)

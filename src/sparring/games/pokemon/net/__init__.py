@@ -1,8 +1,8 @@
 """The Pokémon network: one encoder for every Pokémon, attention over all of them, logits from moves and switches.
 
 `tables` holds what the dex says, as fixed tensors; `encoder` turns an observation into tokens and features; `head`
-scores every action from them; `transformer` joins them to one network for all formats. Nothing else of this game
-imports torch.
+scores every action from them. `transformer` joins them to one network for all formats, with `facing` (who stands
+against whom) and `aiming` (scores of targets). Nothing else of this game imports torch.
 """
 
 from sparring.core import GameSpec

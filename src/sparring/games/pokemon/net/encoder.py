@@ -7,7 +7,8 @@ who would come in, and a move from the token of the move: weights are shared ove
 What the dex says of a move (type, power, accuracy, ...) and the type chart are fixed tables here, not learnt; `matchup`
 works out from them how strong each active move is against each foe in front of it. Where the observation is `full`,
 its expected damage joins the tokens of moves and Pokémon; where it has beliefs, a Pokémon's token also holds what it
-probably has: the mean of the embeddings of its likeliest moves, items, abilities and tera types.
+probably has: the mean of the embeddings of its likeliest moves, items, abilities and tera types. An encoder for all
+formats has more exact words for who stands against whom, `facing`.
 
 A row names dozens of moves, but the dex has few: what a move's id alone decides is computed once a forward for the
 whole dex and looked up (`LookedUp`).
@@ -38,6 +39,7 @@ from sparring.games.pokemon.columns import (
     SideColumn,
 )
 from sparring.games.pokemon.dex import Dex
+from sparring.games.pokemon.net.facing import DUEL_WIDTH, Facing
 from sparring.games.pokemon.net.tables import DexTables
 from sparring.games.pokemon.net.tokens import AttentionLayer, Tokens
 from sparring.games.pokemon.settings import Size
@@ -52,9 +54,6 @@ _HITS = 2
 """Numbers a `full` observation gives for a move against one Pokémon: expected damage and chance to faint it."""
 _DUEL = 5
 """Numbers it gives for an own Pokémon against one foe: the best of its moves, the worst of the foe's, who is faster."""
-_BY_TYPE = 4
-"""Numbers that types alone give for a Pokémon against one opposing place: what its own and its tera type do to who
-stands there, and what that one's types do to it, as it is and terastallized."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,8 @@ class PokemonEncoder(nn.Module):
         self, dex: Dex, shape: Size, *, active: int, full: bool, belief: bool = False, rules: Rules | None = None
     ) -> None:
         """`active` Pokémon a side have places of their own. With `rules` the encoder is one for all formats: own moves
-        attend as well, types count even where moves are unknown, and it also wants `pokemon` and `active` of the
-        decision before.
+        attend as well, `Facing` says who stands against whom, and it also wants `pokemon` and `active` of the decision
+        before.
         """
         super().__init__()
         width = shape.width
@@ -104,9 +103,8 @@ class PokemonEncoder(nn.Module):
         against = _MATCHUP * active
         self.move = LookedUp(_NAME_WIDTH + _SMALL_WIDTH + self.tables.move_width + len(MoveColumn), _MOVE_WIDTH)
         self.strength = nn.Linear(against + (_HITS * active if full else 0), _MOVE_WIDTH)
-        pokemon_in = _NAME_WIDTH + 5 * _SMALL_WIDTH + len(PokemonColumn) + _MOVE_WIDTH + 2 * against
-        pokemon_in += _DUEL * active if full else 0
-        pokemon_in += _BY_TYPE * active if rules is not None else 0
+        pokemon_in = _NAME_WIDTH + 5 * _SMALL_WIDTH + len(PokemonColumn) + _MOVE_WIDTH
+        pokemon_in += DUEL_WIDTH if rules is not None else 2 * against + (_DUEL * active if full else 0)
         pokemon_in += _MOVE_WIDTH + 3 * _SMALL_WIDTH + len(BeliefColumn) if belief else 0
         self.pokemon = mlp([pokemon_in, width, width])
         self.seat = nn.Parameter(torch.randn(2, width) * 0.1)
@@ -122,6 +120,7 @@ class PokemonEncoder(nn.Module):
         self.rules: Tensor | None
         self.attending: Tensor | None
         """`int64[n]` tokens that attend to each other in this format; None: all but the moves."""
+        self.facing = None if rules is None else Facing(width, full=full)
         if rules is not None:
             self.format = nn.Linear(len(rules.facts), width)
             self.pokemon_since = nn.Linear(len(PokemonColumn), width, bias=False)
@@ -148,30 +147,30 @@ class PokemonEncoder(nn.Module):
             torch.cat((observation["moves"], observation["active_moves"][:, places]), dim=1),
         )
 
-        types = ids[:, :, c.POKEMON_ID_TYPE_1 : c.POKEMON_ID_TYPE_2 + 1].reshape(-1, TEAM, 2)  # [2k, 6, 2], a side each
         place_types = place_ids[:, :, c.ACTIVE_ID_TYPE_1 : c.ACTIVE_ID_TYPE_2 + 1]
         facing_types = _facing(place_types, active)
-        matchups = self._matchups(
-            move_ids.view(-1, TEAM, MOVES), types, _facing(place_moves, active), facing_types
-        ).view(len(ids), POKEMON, -1)
         by_place = self.tables.matchup(
             place_moves.reshape(-1, active, MOVES), place_types.reshape(-1, active, 2), facing_types
         ).reshape(len(ids), 2 * active, MOVES, -1)
 
-        more = [matchups]
-        if self.rules is not None:
-            tera = ids[:, :, c.POKEMON_ID_TERA_TYPE].reshape(-1, TEAM)
-            more.append(self._by_type(types, tera, facing_types).view(len(ids), POKEMON, -1))
+        if self.facing is not None:
+            more = [self.facing.duels(self.tables, observation)]
+        else:
+            types = ids[:, :, c.POKEMON_ID_TYPE_1 : c.POKEMON_ID_TYPE_2 + 1].reshape(-1, TEAM, 2)  # a side each
+            matchups = self._matchups(move_ids.view(-1, TEAM, MOVES), types, _facing(place_moves, active), facing_types)
+            more = [matchups.view(len(ids), POKEMON, -1), *([self._duels(observation)] if self.full else [])]
         if self.belief:
             more.append(self._believed(observation))
         pokemon = self._pokemon(observation, ids, moves[:, :POKEMON], more)
         place, own_moves = self._places(observation, place_ids, moves[:, POKEMON:], by_place, pokemon)
         field = self.field(torch.cat((observation["field"], observation["side"].flatten(1)), dim=1))
         move = self.to_move(own_moves)
-        if self.rules is not None:
+        aims = None
+        if self.facing is not None:
             field = field + self.format(self.rules)
             pokemon, place = self._since(observation, pokemon, place)
-            move = move + place[:, :active].repeat_interleave(MOVES, dim=1)
+            aims = self.facing.aims(self.tables, observation)
+            move = move + place[:, :active].repeat_interleave(MOVES, dim=1) + aims.sum(dim=3).flatten(1, 2)
         tokens = torch.cat((pokemon, place, field.unsqueeze(1), move), dim=1)
         known = observation["pokemon"][:, :, c.POKEMON_KNOWN] != 0
         always = known.new_ones(len(known), self.tokens.entities - POKEMON)
@@ -183,7 +182,7 @@ class PokemonEncoder(nn.Module):
                 (teams.flatten(1), context[:, self.tokens.field], context[:, self.tokens.place].flatten(1)), dim=1
             )
         )
-        return functional.relu(summary), context
+        return functional.relu(summary), context if aims is None else torch.cat((context, aims.flatten(1, 3)), dim=1)
 
     def _attended(self, tokens: Tensor, seen: Tensor) -> Tensor:
         """`[k, tokens, width]` after attention among those that attend; the rest, moves or unused places, as they were.
@@ -221,15 +220,6 @@ class PokemonEncoder(nn.Module):
         defend = self.tables.matchup(facing_moves, facing_types, types).amax(dim=2).transpose(1, 2)
         return torch.cat((attack.flatten(2), defend.flatten(2)), dim=-1)
 
-    def _by_type(self, types: Tensor, tera: Tensor, facing: Tensor) -> Tensor:
-        """`[2k, 6, _BY_TYPE * active]` of Pokémon with `types: int[2k, 6, 2]` and `tera: int[2k, 6]`, who face
-        `facing: int[2k, active, 2]`.
-        """
-        changed = torch.stack((tera, torch.zeros_like(tera)), dim=-1)
-        attack = [self.tables.by_type(own, facing) for own in (types, changed)]
-        defend = [self.tables.by_type(facing, own).transpose(1, 2) for own in (types, changed)]
-        return torch.cat((*attack, *defend), dim=-1)
-
     def _believed(self, observation: Mapping[str, Tensor]) -> Tensor:
         """`[k, 12, n]` of the `belief` group: each guess counts as much as it is likely."""
         counts = [BELIEVED_MOVES, BELIEVED_ITEMS, BELIEVED_ABILITIES, BELIEVED_TERAS]
@@ -254,7 +244,6 @@ class PokemonEncoder(nn.Module):
             observation["pokemon"],
             moves.relu().sum(dim=2),
             *more,
-            *((self._duels(observation),) if self.full else ()),
         )
         tokens: Tensor = self.pokemon(torch.cat(parts, dim=-1))
         return tokens + self.seat.repeat_interleave(TEAM, dim=0)

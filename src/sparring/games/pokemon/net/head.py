@@ -11,6 +11,7 @@ from torch.nn import functional
 from sparring.games.pokemon.actions import ActionSpace
 from sparring.games.pokemon.actions.gimmicks import GIMMICKS
 from sparring.games.pokemon.columns import MOVES, SLOTS, TEAM
+from sparring.games.pokemon.net.aiming import Aiming
 from sparring.games.pokemon.net.tokens import Tokens
 from sparring.policy import mlp
 
@@ -22,9 +23,10 @@ class PokemonHead(nn.Module):
     """Logits of all actions and the value, from features `[k, width]` and the encoder's tokens.
 
     A slot order is scored as the product of a query (features and the slot's own token) with the token of the move or
-    of who comes in; a target adds the product of the move's token with the target's place. In doubles the logit of a
-    pair is f(a) + g(b) + <u(a), v(b)>: the scores of its two orders, and how well they go together. u is made of the
-    tokens an order names (move, target, who comes in), v is u weighed by the features: neither slot comes first.
+    of who comes in; a target adds the product of the move's token with the target's place, or in a network for all
+    formats what `Aiming` says. In doubles the logit of a pair is f(a) + g(b) + <u(a), v(b)>: the scores of its two
+    orders, and how well they go together. u is made of the tokens an order names (move, target, who comes in), v is u
+    weighed by the features: neither slot comes first.
     """
 
     def __init__(self, actions: ActionSpace, width: int, *, bins: int = 0) -> None:
@@ -49,10 +51,12 @@ class PokemonHead(nn.Module):
         for layer in (self.query, self.move_key, self.switch_key):
             nn.init.normal_(layer.weight, std=0.3 * layer.in_features**-0.5)
             nn.init.zeros_(layer.bias)
-        if doubles:
+        self.aiming = Aiming(width, gimmicks=self.gimmicks) if self.shared else None
+        if doubles and not self.shared:
             self.aim = nn.Linear(width, width)
             self.target = nn.Linear(width, width)
             self.untargeted = nn.Parameter(torch.zeros(width))
+        if doubles:
             self.passing = nn.Linear(width, 1)
             self.pair_move = nn.Linear(width, _PAIR)
             self.pair_target = nn.Linear(width, _PAIR)
@@ -100,14 +104,16 @@ class PokemonHead(nn.Module):
         moves = context[:, self.tokens.move][:, slot * MOVES : (slot + 1) * MOVES]
         by_move = query[:, :-1] @ self.move_key(moves).transpose(1, 2)
         switch = query[:, -1:] @ self.switch_key(context[:, :TEAM]).transpose(1, 2)
-        if self.active == 1:
-            scores = torch.cat((by_move.flatten(1), switch.flatten(1)), dim=1)
-        else:
+        by_target = by_move.unsqueeze(3)
+        if self.aiming is not None:
+            by_target = by_target + self.aiming(features, context, self.tokens, slot=slot, active=self.active)
+        elif self.active == 2:
             targets = self.target(self._targets(context, slot))
             none = self.untargeted.expand(len(features), 1, -1)
             aimed = self.aim(moves) @ torch.cat((none, targets), dim=1).transpose(1, 2) * self.scale
-            by_target = by_move.unsqueeze(3) + aimed.unsqueeze(1)
-            scores = torch.cat((by_target.flatten(1), switch.flatten(1), self.passing(features)), dim=1)
+            by_target = by_target + aimed.unsqueeze(1)
+        passing = [self.passing(features)] if self.active == 2 else []
+        scores = torch.cat((by_target.flatten(1), switch.flatten(1), *passing), dim=1)
         return scores[:, self.columns]
 
     def _targets(self, context: Tensor, slot: int) -> Tensor:

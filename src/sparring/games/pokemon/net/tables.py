@@ -15,6 +15,7 @@ class DexTables(nn.Module):
 
     moves: Tensor
     move_type: Tensor
+    accuracy: Tensor
     strength: Tensor
     effect: Tensor
     same: Tensor
@@ -32,6 +33,7 @@ class DexTables(nn.Module):
         tables = {
             "moves": facts,
             "move_type": dex.move_type.astype(np.int64),
+            "accuracy": dex.move_accuracy.astype(np.float32),
             "strength": strength.astype(np.float32),
             "effect": chart[:, :, None] * chart[:, None, :],
             "same": np.where(own, SAME_TYPE, 1.0).astype(np.float32),
@@ -46,11 +48,16 @@ class DexTables(nn.Module):
         those hit. Both numbers are 0 for moves that do no damage of their own.
         """
         kind = torch.take(self.move_type, moves) * self.types**2
-        target = targets[..., 0] * self.types + targets[..., 1]
         user = types[..., 0] * self.types + types[..., 1]
-        effect = torch.take(self.effect, kind.unsqueeze(-1) + target[:, None, None])
+        effect = self.effectiveness(moves, targets)
         strength = torch.take(self.strength, moves) * torch.take(self.same, kind + user.unsqueeze(-1))
         return effect.unsqueeze(-1) * torch.stack(((strength > 0).float(), strength), dim=-1).unsqueeze(-2)
+
+    def effectiveness(self, moves: Tensor, targets: Tensor) -> Tensor:
+        """`[k, a, 4, b]`: of moves `int64[k, a, 4]`, damaging or not, against `targets: int64[k, b, 2]`, by type."""
+        target = targets[..., 0] * self.types + targets[..., 1]
+        kind = torch.take(self.move_type, moves) * self.types**2
+        return torch.take(self.effect, kind.unsqueeze(-1) + target[:, None, None])
 
     def by_type(self, types: Tensor, targets: Tensor) -> Tensor:
         """`[k, a, b]`: the most that attacks of their own types `int64[k, a, 2]` do to targets `int64[k, b, 2]`."""

@@ -22,6 +22,8 @@ class Tokens:
         """Tokens that are no moves; they come first."""
         self.move = slice(self.entities, self.entities + active * MOVES)
         """Moves of the own active Pokémon, one slot after the other."""
+        self.aim = slice(self.move.stop, self.move.stop + active * MOVES * active)
+        """Those moves aimed at each foe, in a network for all formats; they attend to nothing."""
 
     def of(self, active: int) -> Tensor:
         """`int64[n]` the tokens that a format uses in which `active` Pokémon a side are on the field."""
