@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from sparring.core import InputError, load_game, masked_log_softmax
+from sparring.core import Answers, InputError, load_game, masked_log_softmax
 from sparring.core.settings import convert
 from sparring.games.poker.exact import player_policy
 from sparring.games.poker.rps import equilibrium
@@ -22,6 +22,7 @@ from sparring.learn.rnad import (
     whole_matches,
 )
 from sparring.policy.checkpoint import load_checkpoint
+from sparring.rollout import Collector, taking_turns
 from sparring.training.config import load_config, validate_config
 from sparring.training.loop import train
 from sparring.training.run import RunFolder
@@ -341,6 +342,29 @@ def test_rock_paper_scissors_approaches_the_known_mix():
     known = equilibrium((1.0, 2.0, 3.0))
     np.testing.assert_allclose(mix(run), [known, known], atol=0.06)
     np.testing.assert_allclose(np.mean(average, axis=0), [known, known], atol=0.05)
+
+
+class Rock:
+    """Throws rock."""
+
+    def act(self, decisions):
+        return Answers(action=np.zeros(len(decisions), np.int32))
+
+
+def test_of_matches_against_another_player_one_seat_is_learned_from_and_answers_it():
+    game, network = load_game("rps"), poker.policy("rps", loud=False)
+    engine = InferenceEngine(game.spec(game.settings()), slots=256, device=CPU, seed=0)
+    engine.add("main", copied(network, "rps"))
+    players = {"main": NetworkPlayer(engine, "main", keep_policy=True), "rock": Rock()}
+    arena = game.arena(game.settings(), matches=128, seed=0)
+    collector = Collector(arena, players, taking_turns([0, 1], 2), record=["main"], keep_policy=True)
+    learner = Rnad(network, RnadSettings(learning_rate=0.02, eta=0.05, target_network_avg=0.1), device=CPU)
+    for update in range(40):
+        episodes = collector.collect(256)
+        assert set(episodes.headers.player.tolist()) == {0}
+        learner.update(episodes, progress=0)
+        engine.swap("main", network.state_dict(), version=update)
+    assert episodes.steps.policy[:, 1].mean() > 0.8, "paper"
 
 
 KUHN = {"game": "kuhn", "network": {"width": 32, "layers": 1}, "matches": 512, "seed": 3}

@@ -1,8 +1,10 @@
 """Training whose matches are played on a Ray cluster: the same episodes, new weights in time, hosts that are lost."""
 
 import json
+from collections import deque
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ from sparring.rollout import fleet as fleets  # isort: skip
 from sparring.rollout.fleet import Piece, Stream  # isort: skip
 from sparring.training.cluster import ClusterPlay, RunPlaying  # isort: skip
 from sparring.training.config import validate_config  # isort: skip
+from sparring.training.league.away import MET, ROSTER, Roster, Seated  # isort: skip
 from sparring.training.opponents import find_opponents  # isort: skip
 from sparring.training.self_play import SelfPlay  # isort: skip
 from sparring.training.served import ServedPolicy  # isort: skip
@@ -141,7 +144,7 @@ def test_what_is_too_old_is_dropped_and_counted_and_never_makes_a_batch_empty():
     fresh = part.collect(60.0, 300)
     made = object.__new__(ClusterPlay)
     made.counters, made._dropped, made._spec, made._max_lag, made._version = fresh.counters, 0, spec, 2, 3
-    made._served = None
+    made._served, made._met = None, deque(maxlen=3)
     nothing = Piece({}, counters=fresh.counters)
     made._fleet = Pieces([nothing, *old, nothing, fresh])
     episodes = made.collect(300)
@@ -153,11 +156,43 @@ def test_what_is_too_old_is_dropped_and_counted_and_never_makes_a_batch_empty():
     assert made.take_dropped() == 0
 
 
+def roster(shares, *members):
+    config, _, _ = prepared()
+    return msgspec.json.encode(
+        Roster([Seated(number, policy, dict(config.network)) for number, policy in members], shares)
+    )
+
+
+def test_a_collector_plays_the_pool_that_it_is_told_and_says_whom_it_met():
+    """Number 1 is the fixed opponent. Nobody who is still in a match is dropped."""
+    part = playing(league={}, opponents={"random": 0.2})
+    spec = part._engine.spec
+
+    def met():
+        piece = part.collect(60.0, 300)
+        episodes, found = piece.episodes(spec), piece.columns[MET]
+        alone = np.unique(episodes.headers.serial, return_counts=True)[1] == 1
+        assert alone.sum() == len({s for s, who in zip(episodes.headers.serial.tolist(), found, strict=True) if who})
+        return set(found.tolist())
+
+    assert met() == {0, 1}
+    for policy in ("pool-a", "pool-b"):
+        part.hear(policy, weights_of(part))
+    part.hear(ROSTER, roster({1: 0.2, 2: 0.4, 3: 0.2}, (2, "pool-a"), (3, "pool-b")))
+    met()  # matches that began before end with it
+    assert met() == {0, 1, 2, 3}
+    part.hear(ROSTER, roster({1: 0.2, 3: 0.4}, (3, "pool-b")))
+    met()
+    assert met() == {0, 1, 3}
+    part.collect(0.0, 1)
+    assert set(part._engine.policies) == {"main", "pool-b"}
+    assert part.collect(0.0, 1).columns == {}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"workers": 2}, "workers: with a cluster its collectors play"),
-        ({"league": {}, "opponents": {}}, "a league's pool is this process's own"),
         ({"learner": {"kind": "imitation"}, "opponents": {}}, "plays no matches to learn from"),
     ],
 )
@@ -193,9 +228,9 @@ def cluster():
         yield made
 
 
-def training(address, said, *, game=None, server=None, **changes):
+def training(address, said, *, game=None, server=None, pool=None, **changes):
     config, found, opponents = prepared(cluster={"address": address, "collectors": 2, "server": server}, **changes)
-    run = SelfPlay(config, game or found, opponents, say=said.append)
+    run = SelfPlay(config, game or found, opponents, say=said.append, pool=pool)
     run.start()
     return run
 
@@ -212,6 +247,28 @@ def test_a_slow_game_never_gives_an_empty_batch(cluster, monkeypatch):
         assert run.decisions >= 3 * 64
     finally:
         run.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("server", [None, "tcp://127.0.0.1:0"])
+def test_a_league_is_played_on_a_cluster_and_goes_on(cluster, tmp_path, server):
+    league = {"every": 1, "keep": 2, "mix": {"self": 1, "uniform": 1}}
+    run = training(cluster.address, [], server=server, pool=tmp_path / "pool", league=league)
+    try:
+        told = [run.advance() for _ in range(10)]
+        assert [line["league/members"] for line in told[:3]] == [1, 2, 2]
+        assert any(0 < rate < 1 for line in told for name, rate in line.items() if name.startswith("league/win_rate/"))
+        assert all("play/against/random" in line for line in told[2:])
+        state = run.snapshot()
+    finally:
+        run.close()
+    again = training(cluster.address, [], server=server, pool=tmp_path / "pool", league=league)
+    try:
+        again.restore(state)
+        assert again.advance()["league/members"] == 2
+    finally:
+        again.close()
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import json
 import sys
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +21,13 @@ from sparring.training.league import LeagueSettings
 from sparring.training.league.matchmaking import Member, most_alike, shares
 from sparring.training.league.player import PoolPlayer
 from sparring.training.loop import train
+from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
+from sparring.training.self_play import SelfPlay
+from sparring.training.state import restore
 from tests import hex
 from tests.runs import lines, updates
-from tests.warm import Process
+from tests.warm import Process, group
 
 TINY = {
     "game": "hex",
@@ -38,6 +42,7 @@ TINY = {
     "evaluation": {"every": 0, "matches": 4, "opponents": ["random"]},
     "league": {"every": 2, "keep": 3, "mix": {"self": 0.2, "hard": 0.4, "uniform": 0.4}},
 }
+RNAD = {"kind": "rnad", "batch_size": 200, "minibatch_size": 100, "target_network_avg": 0.5, "temperature": 2.0}
 
 
 def run(folder, **changes):
@@ -143,9 +148,13 @@ def test_snapshots_join_every_n_updates_and_the_pool_keeps_its_size(tmp_path):
     assert any(line["play/mean_return"] != 0 for line in told), "in self-play alone it is 0"
 
 
-@pytest.mark.parametrize("memory", ["none", "lstm"])
-def test_a_resumed_run_keeps_pool_table_and_draws_bit_for_bit(tmp_path, memory):
-    changes = {"network": {**TINY["network"], "memory": memory}, "opponents": {"random": 0.2}}
+@pytest.mark.parametrize(
+    ("memory", "learner"),
+    [("none", TINY["learner"]), ("lstm", TINY["learner"]), ("lstm", RNAD)],
+    ids=["ppo", "ppo-lstm", "rnad-lstm"],
+)
+def test_a_resumed_run_keeps_pool_table_and_draws_bit_for_bit(tmp_path, memory, learner):
+    changes = {"network": {**TINY["network"], "memory": memory}, "opponents": {"random": 0.2}, "learner": learner}
     run(tmp_path / "whole", **changes, decisions=1900)
     for decisions in (700, 1500, 1900):
         run(tmp_path / "parts", **changes, decisions=decisions)
@@ -188,12 +197,77 @@ def test_a_killed_run_goes_on_with_its_pool_whole(tmp_path):
             },
             "decisions": 600,
         },
+        {"learner": RNAD},
     ],
-    ids=["overlap", "magnet", "alphazero"],
+    ids=["overlap", "magnet", "alphazero", "rnad"],
 )
 def test_every_way_to_play_and_learn_takes_a_league(tmp_path, changes):
     run(tmp_path / "r", **changes)
     assert any(name.startswith("league/win_rate/") for line in updates(tmp_path / "r") for name in line)
+
+
+def together(folder, decisions, **league):
+    """A run of two processes."""
+    preset = folder.parent / "preset.yaml"
+    league = {**TINY["league"], "keep": 2, **league}
+    preset.write_text(json.dumps({**TINY, "league": league, "report": [], "parallel": {"scaling": "off"}}))
+    processes = group("train", preset, f"decisions={decisions}", "--run", folder)
+    said = [process.communicate()[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], said
+
+
+def test_several_processes_have_one_pool(tmp_path):
+    """They count results together and play by the same shares; only rank 0 writes members."""
+    together(tmp_path / "r", 1100)
+    newest = max((tmp_path / "r" / "resume").glob("[0-9]*"))
+    first, second = (
+        json.loads((path / "state.json").read_text())["values"]
+        for path in (newest, newest.parent / "rank-1" / newest.name)
+    )
+    assert first["league"] == second["league"]
+    assert sum(member["matches"] for member in first["league"]["members"]) > 0
+    assert first["meetings"][-1][1:] == second["meetings"][-1][1:], "the same shares"
+    kept = {path.name for path in (tmp_path / "r" / "pool").iterdir()}
+    assert {member["name"] for member in first["league"]["members"]} <= kept
+
+
+@pytest.mark.slow
+def test_several_processes_resume_their_pool_bit_for_bit_and_take_in_other_runs(tmp_path):
+    run(tmp_path / "other", decisions=900)
+    for folder, parts in (("whole", [1900]), ("parts", [700, 1900])):
+        for decisions in parts:
+            together(tmp_path / folder, decisions, runs=[str(tmp_path / "other")])
+    assert updates(tmp_path / "parts") == updates(tmp_path / "whole")
+    league = json.loads((max((tmp_path / "whole/resume").glob("[0-9]*")) / "state.json").read_text())["values"][
+        "league"
+    ]
+    assert list(league["seen"]) == [str(tmp_path / "other")]
+    assert league["next"] > 5, "members have come and gone: two are kept"
+
+
+def test_matches_that_begin_anew_when_a_run_goes_on_are_counted_as_they_are_played(tmp_path):
+    """An arena that cannot keep its matches: those of a resumed run have been drawn before the pool is there."""
+    config, game = validate_config({**TINY, "decisions": 900, "league": {"every": 1, "mix": {"uniform": 1}}}, where="t")
+    train(config, game, RunFolder(tmp_path / "r"), say=lambda text: None)
+    selfplay = SelfPlay(config, game, {}, say=lambda text: None, pool=tmp_path / "r" / "pool")
+    with closing(selfplay):
+        state = RunFolder(tmp_path / "r").read_resume(max(int(p.name) for p in (tmp_path / "r/resume").glob("[0-9]*")))
+        lost = replace(state, playing={})
+        restore(lost, selfplay, Ratings(selfplay.rater, RunFolder(tmp_path / "r"), selfplay.stages), run=tmp_path)
+        episodes, _ = selfplay._collect()
+    seats = np.bincount(episodes.headers.serial)
+    alone = np.flatnonzero(seats == 1)
+    met = selfplay._opposition.lineup.opponents(episodes.headers.serial)
+    assert len(alone) > 0
+    np.testing.assert_array_equal(met > 0, seats[episodes.headers.serial] == 1)
+
+
+def test_of_rnad_the_target_network_joins_the_pool(tmp_path):
+    """It is the policy that is rated and saved; the acting one has moved further."""
+    run(tmp_path / "r", learner=RNAD, checkpoint={"every": 1, "keep": 100}, decisions=700)
+    (name, *_) = members(tmp_path / "r")
+    member, saved = (load_checkpoint(tmp_path / "r" / folder / name) for folder in ("pool", "checkpoints"))
+    assert all(torch.equal(weight, saved.weights[key]) for key, weight in member.weights.items())
 
 
 def test_two_runs_form_a_league_and_an_exploiter_begins_anew_after_each_snapshot(tmp_path):
@@ -212,7 +286,6 @@ def test_two_runs_form_a_league_and_an_exploiter_begins_anew_after_each_snapshot
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"learner": {"kind": "rnad"}}, "league: rnad learns from both seats"),
         ({"league": {"role": "exploiter"}}, "league.runs: an exploiter needs the run that it exploits"),
         ({"league": {"mix": {"hard": 0}}}, "league.mix: some weight must be above 0"),
         ({"league": {"mix": {"hrad": 1}}}, r"league.mix.hrad: unknown key \(did you mean 'hard'\?\)"),

@@ -196,7 +196,6 @@ def test_a_run_meets_the_same_weights_after_its_opponent_has_changed_or_gone():
         ),
         ({"opponents": {"random": 0.7, "path": 0.7}}, "opponents: shares of the matches add up to more than 1"),
         ({"opponents": {"random": 0}}, "opponents.random = 0"),
-        ({"opponents": {"random": 0.1}, "learner": {"kind": "rnad"}}, "opponents: rnad learns from both seats"),
     ],
 )
 def test_who_cannot_be_met_is_named_before_anything_starts(changes, said):

@@ -9,13 +9,10 @@ import time
 import psutil
 import pytest
 
-from sparring.core import InputError
-from sparring.learn import parallel
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
 from sparring.learn.ppo import PpoSettings
-from sparring.training.config import load_config
-from sparring.training.ranks import own_config, scaled
+from sparring.training.ranks import scaled
 from sparring.training.run import read_ending
 from tests import warm
 from tests.runs import lines
@@ -102,11 +99,3 @@ def test_when_a_process_on_one_of_two_machines_dies_all_are_started_again(tmp_pa
     assert any(f"resuming {run} at update" in text for text in said)
     updates = [line["update"] for line in lines(run) if "loss/policy_loss" in line]
     assert updates == list(range(1, len(updates) + 1))
-
-
-def test_a_league_in_several_processes_is_refused(monkeypatch):
-    config, _ = load_config("kuhn-ppo", ["league.every=5"])
-    assert own_config(config) == config
-    monkeypatch.setattr(parallel, "size", lambda: 2)
-    with pytest.raises(InputError, match="league: 2 processes would each keep a pool of their own"):
-        own_config(config)

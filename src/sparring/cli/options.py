@@ -24,7 +24,9 @@ Simulations = Annotated[int, typer.Option(min=0, help="Of networks, per move; 0 
 PolicyThreshold = Annotated[
     float, typer.Option(min=0, max=1, help="A network's actions less likely than this are never played.")
 ]
-Patience = Annotated[float, typer.Option(min=0.1, help="Seconds another program has for a move.")]
+Patience = Annotated[
+    float, typer.Option(min=0.1, help="Seconds another program has for a move, and at least 60 for its first.")
+]
 DeviceOption = Annotated[Literal["auto", "cpu", "cuda", "mps"], typer.Option(help="Where networks run.")]
 Threads = Annotated[int, typer.Option(min=0, help="CPU threads of a network; 0: as many as there are free cores.")]
 Key = Annotated[Path | None, typer.Option(help="client.key, for tcp:// players whose server has keys.")]

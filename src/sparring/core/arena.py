@@ -77,6 +77,10 @@ class Adaptive(Protocol):
         """Takes in an update's metrics, win rates among them; says in words what that changed, or returns None."""
         ...
 
+    def go_on_after(self, decisions: int) -> str | None:
+        """A run begins here with weights trained on so many decisions; says in words what that changes, if anything."""
+        ...
+
     def standing(self) -> dict[str, int]:
         """Where the curriculum stands, JSON-ready, for checkpoints and for arenas that must play the same."""
         ...

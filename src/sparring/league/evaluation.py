@@ -99,9 +99,9 @@ def evaluate_entrants(
         return score
 
 
-def rating_matches(game: Game) -> int:
-    """Matches that a rating of `game` plays unless the user says otherwise."""
-    return game.rating_matches if isinstance(game, Rated) else MATCHES
+def rating_matches(game: Game, usual: int = MATCHES) -> int:
+    """Matches that a rating of `game` plays unless the user says otherwise: the game's own number, or the `usual`."""
+    return game.rating_matches if isinstance(game, Rated) else usual
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

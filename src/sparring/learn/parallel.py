@@ -4,19 +4,22 @@
 returns what it was given, so that a learner reads the same either way. Only numbers and JSON cross the wire.
 """
 
+import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.rendezvous import rendezvous
 
-from sparring.core import RunError
+from sparring.core import InputError, RunError
+
+T = TypeVar("T")
 
 _ANSWER_SECONDS = 10.0
 """When a process is missing, the others have this long to report that they are there."""
@@ -128,6 +131,23 @@ def gather(text: str) -> list[str]:
         parts = [torch.zeros(longest, dtype=torch.uint8) for _ in range(size())]
         dist.all_gather(parts, nn.functional.pad(own, (0, longest - len(own))))
     return [part[: int(length)].numpy().tobytes().decode() for part, length in zip(parts, lengths, strict=True)]
+
+
+def led(find: Callable[[], T]) -> T:
+    """What `find` returns in rank 0, which is JSON-ready, in all processes; an `InputError` there is one in all."""
+    if size() == 1:
+        return find()
+    told: dict[str, Any] = {}
+    if rank() == 0:
+        try:
+            told = {"found": find()}
+        except InputError as error:
+            told = {"error": str(error)}
+    told = json.loads(gather(json.dumps(told))[0])
+    if "error" in told:
+        raise InputError(told["error"])
+    found: T = told["found"]
+    return found
 
 
 def every_part(tensors: Mapping[str, Tensor]) -> Iterator[Mapping[str, Tensor]]:

@@ -11,6 +11,11 @@ target's values (`vtrace`), action values Q(a) = v - eta l(a) + [a taken] * (TD 
 legal logit is pushed by the advantage of its action, not through the softmax, unless that would take it past `beta`.
 The loss says nothing about strength: measure exploitability on a small game, win rates on a large one.
 
+A match against another player (an opponent of the run, a member of its league) has the rows of one seat. That opponent
+is part of the game: it has no importance weights and pays no regularisation, so that the targets are those of an answer
+to it. What the dynamics are known to converge to holds for self-play; the more matches against others, the more the
+policy becomes an answer to them.
+
 The transformed rewards use the expectation of l under the acting policy instead of the sampled l: the same mean with
 less noise. With memory, the acting policy learns on stored segments as in PPO; the other networks replay each episode.
 """

@@ -119,6 +119,14 @@ class Playable(Working[Piece], Protocol):
         ...
 
 
+class Hearing(Playable, Protocol):
+    """What is told more than weights."""
+
+    def hear(self, about: str, content: bytes) -> None:
+        """Takes note of what `Fleet.tell` told, while `collect` may be running."""
+        ...
+
+
 Make = Callable[[Stream], Working[P]]
 """Called in the process itself; must be something that can be imported there."""
 
@@ -184,6 +192,12 @@ class _Actor:
         self._working.swap(weights.tobytes(), version)
         return version
 
+    def hear(self, about: str, content: NDArray[np.uint8]) -> str:
+        """See `Hearing.hear`; what it is about."""
+        self._ready.wait()
+        self._working.hear(about, content.tobytes())
+        return about
+
     def close(self) -> None:
         """See `Working.close`."""
         if self._ready.is_set():
@@ -203,6 +217,7 @@ class _Member:
     calls: list[Any] = field(default_factory=list)
     """Pieces under way, the oldest first."""
     swaps: list[Any] = field(default_factory=list)
+    """Weights, and whatever else it was told, that it has not confirmed."""
     proven: bool = False
     """Whether it has handed over a piece."""
 
@@ -246,6 +261,8 @@ class Fleet(Generic[P]):
         self._session = secrets.randbits(_SESSION_BITS)
         self._made = ray.put(make)
         self._weights: tuple[Any, int] | None = None
+        self._told: dict[str, Any] = {}
+        """What was told, the newest last."""
         self._streams = 0
         self._failed_starts = 0
         self._reminded = monotonic()
@@ -278,6 +295,20 @@ class Fleet(Generic[P]):
             if all(self._answer(member, swap) is not None for swap in answered):
                 self._send_weights(member)
 
+    def tell(self, about: str, content: bytes) -> None:
+        """Tells all processes, and those that will take their place, in the order of the calls.
+
+        It replaces what was told about the same before. Like weights, it crosses to each host once.
+        """
+        self._told.pop(about, None)
+        self._told[about] = ray.put(np.frombuffer(content, np.uint8))
+        for member in self._members:
+            self._send(member, about)
+
+    def retract(self, about: str) -> None:
+        """Those that will take others' place are not told this any more."""
+        del self._told[about]
+
     def take(self) -> tuple[Stream, P]:
         """The next piece that some process hands over; blocks until there is one."""
         while True:
@@ -308,11 +339,17 @@ class Fleet(Generic[P]):
         actor = self._actor.remote(self._made, stream, VERSION)
         member = _Member(stream, actor, actor.begin.remote())
         self._send_weights(member)
+        for about in self._told:
+            self._send(member, about)
         return member
 
     def _send_weights(self, member: _Member) -> None:
         if self._weights is not None:
             member.swaps.append(member.actor.swap.options(concurrency_group="weights").remote(*self._weights))
+
+    def _send(self, member: _Member, about: str) -> None:
+        call = member.actor.hear.options(concurrency_group="weights")
+        member.swaps.append(call.remote(about, self._told[about]))
 
     def _fill(self, member: _Member) -> None:
         """Has the process work on, if it has not too many pieces under way."""

@@ -5,13 +5,16 @@ with a network of its own or by asking the run, which then serves its policy. Ev
 meets whom, from serial numbers that no two share, so that the run knows of each episode whom it was played against.
 """
 
+from collections import ChainMap, deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from sparring.core import Adaptive, Episodes, Game, GameSpec, InputError, Resumable, RunError
@@ -26,11 +29,16 @@ from sparring.rollout.collector import Counters
 from sparring.rollout.fleet import AHEAD, Fleet, Piece, Stream, cluster_cpus, connect, disconnect
 from sparring.training.algorithms import Algorithm, build_algorithm
 from sparring.training.config import TrainConfig
+from sparring.training.league.away import MET, ROSTER, PoolAway
+from sparring.training.league.league import POOL
 from sparring.training.opponents import POLICY
+from sparring.training.opposition import Opposition
 from sparring.training.playing import fresh, make_engine, set_table
 from sparring.training.rating import Standing
 from sparring.training.served import Access, ServedPolicy
 
+_BATCHES = 3
+"""The batch that is learned from, the one before, and the one that is collected meanwhile."""
 _ALL_TOO_OLD = 20
 """Batches in a row of which every episode is too old."""
 
@@ -46,6 +54,7 @@ class ClusterPlay:
         *,
         spec: GameSpec,
         algorithm: Algorithm,
+        opposition: Opposition,
         device: Device,
         say: Callable[[str], None],
     ) -> None:
@@ -56,6 +65,11 @@ class ClusterPlay:
         self.counters = Counters()
         self.standing = None
         """Arenas that change with how they are played are refused."""
+        self._opposition = opposition
+        self._met: deque[dict[int, int]] = deque(maxlen=_BATCHES)
+        """With a league: the opponent of each match in the newest batches, by serial number."""
+        self._told: set[str] = set()
+        """The members whose weights were sent."""
         self._dropped = 0
         self._spec = spec
         self._max_lag = config.max_policy_lag
@@ -98,11 +112,33 @@ class ClusterPlay:
             self._fleet.publish(tensor_bytes(weights), version)
 
     def between(self) -> None:
-        """Shares never change: a league is refused."""
+        """Sends the members that have joined the league since, and who is met how often from now on."""
+        league = self._opposition.league
+        if league is None:
+            return
+        roster = self._opposition.roster()
+        policies = {member.policy for member in roster.members}
+        for policy in self._told - policies:
+            self._fleet.retract(policy)
+        for policy in sorted(policies - self._told):
+            self._fleet.tell(policy, tensor_bytes(league.weights(policy)))
+        self._told = policies
+        self._fleet.tell(ROSTER, msgspec.json.encode(roster))
+
+    def opponents(self, episodes: Episodes) -> NDArray[np.int64]:
+        """As the collectors say; without a league all draw by the same lot as this process would."""
+        serials = episodes.headers.serial
+        if self._opposition.league is None:
+            return self._opposition.opponents(serials)
+        met = ChainMap(*self._met)
+        return np.fromiter((met[serial] for serial in serials.tolist()), np.int64, len(serials))
 
     def adapt(self, metrics: Mapping[str, float]) -> str | None:
         """Nothing changes."""
         return None
+
+    def go_on_after(self, decisions: int) -> None:
+        """Nothing changes."""
 
     def stand_at(self, standing: Standing) -> None:
         """Nothing changes."""
@@ -114,6 +150,7 @@ class ClusterPlay:
     def collect(self, rows: int) -> Episodes:
         """Waits until episodes that are not too old hold at least `rows` steps, and returns those episodes."""
         parts: list[Episodes] = []
+        self._met.append({})
         found = old = 0
         while found < rows:
             if self._served is not None:
@@ -123,6 +160,8 @@ class ClusterPlay:
             episodes = piece.episodes(self._spec)
             if episodes is None:
                 continue
+            if MET in piece.columns:
+                self._met[-1].update(zip(episodes.headers.serial.tolist(), piece.columns[MET].tolist(), strict=True))
             kept = np.arange(len(episodes))
             if self._max_lag:
                 kept = fresh(episodes, version=self._version, max_policy_lag=self._max_lag)
@@ -208,12 +247,33 @@ class RunPlaying:
             raise InputError(f"--cluster: {game.name} changes with how it is played, as one arena; leave it out")
         meetings = fixed_meetings(config, spec)
         self._engine, self._table = engine, table
-        self._collector = table.collector(learner, meetings, first_serial=stream.first_serial)
+        self._pool: PoolAway | None = None
+        if config.league is not None:
+            self._pool = PoolAway(
+                engine,
+                meetings,
+                matches=matches,
+                seat=learner.player,
+                build=lambda network: build_network(network, game, spec),
+                beside=POLICY if access is None else None,
+            )
+        others = {} if self._pool is None else {POOL: self._pool.player}
+        self._collector = table.collector(learner, meetings, others=others, first_serial=stream.first_serial)
 
     def collect(self, seconds: float, rows: int) -> Piece:
         """Plays until finished episodes hold `rows` steps, or for so long."""
+        if self._pool is not None:
+            self._pool.take_up(self._collector)
         episodes = self._collector.collect_within(rows, seconds)
-        return Piece.of(episodes, self._collector.counters.take())
+        piece = Piece.of(episodes, self._collector.counters.take())
+        if self._pool is None or episodes is None:
+            return piece
+        return replace(piece, columns={**piece.columns, **self._pool.met(episodes)})
+
+    def hear(self, about: str, content: bytes) -> None:
+        """Takes note of the league's pool."""
+        assert self._pool is not None, "without a league nothing is told"
+        self._pool.hear(about, content)
 
     def swap(self, weights: bytes, version: int) -> None:
         """Takes up new weights between two forward passes."""
@@ -225,8 +285,9 @@ class RunPlaying:
 
 
 def fixed_meetings(config: TrainConfig, spec: GameSpec) -> Meetings:
-    """Who meets whom, by shares that do not change."""
-    meetings = Meetings(spec.seats, seed=config.seed, last=len(config.opponents))
+    """Who meets whom as long as nobody is in a league's pool."""
+    last = len(config.opponents) + (config.league is not None)
+    meetings = Meetings(spec.seats, seed=config.seed, last=last)
     meetings.change(dict(enumerate(config.opponents.values(), 1)), at=0)
     return meetings
 

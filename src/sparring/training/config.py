@@ -288,8 +288,6 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
     _check_mock(config.mock, game, where)
     if sum(config.opponents.values()) > 1 + 1e-6:
         raise InputError(f"{where}: opponents: shares of the matches add up to more than 1")
-    if config.opponents and isinstance(config.learner, RnadSettings):
-        raise InputError(f"{where}: opponents: rnad learns from both seats of every match; allowed: none")
     _check_league(config, where)
     _check_cluster(config, where)
     _check_sharded(config, where)
@@ -313,8 +311,6 @@ def _check_cluster(config: TrainConfig, where: str) -> None:
         raise InputError(f"{where}: cluster.server: alphazero searches where it plays; allowed: null")
     if learns_from_data(config):
         raise InputError(f"{where}: cluster: {_kind(config)} plays no matches to learn from; allowed: none")
-    if config.league is not None:
-        raise InputError(f"{where}: cluster: a league's pool is this process's own; allowed with one: none")
     if config.workers:
         raise InputError(f"{where}: workers: with a cluster its collectors play; allowed: 0")
 
@@ -336,8 +332,6 @@ def _check_league(config: TrainConfig, where: str) -> None:
     league = config.league
     if league is None:
         return
-    if isinstance(config.learner, RnadSettings):
-        raise InputError(f"{where}: league: rnad learns from both seats of every match; allowed: null")
     if learns_from_data(config):
         raise InputError(f"{where}: league: {_kind(config)} plays no matches to learn from; allowed: null")
     if sum(league.draws.values()) <= 0:

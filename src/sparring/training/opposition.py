@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from sparring.core import Episodes, Game, GameSpec, Player
@@ -17,6 +18,7 @@ from sparring.rollout import Lineup, Meetings
 from sparring.training.algorithms import Algorithm
 from sparring.training.config import TrainConfig
 from sparring.training.league import League
+from sparring.training.league.away import Roster
 from sparring.training.league.league import POOL
 from sparring.training.opponents import POLICY
 
@@ -82,23 +84,38 @@ class Opposition:
             self._oldest = oldest
             self._meetings.change(self._shares(), at=upcoming)
 
-    def win_rates(self, episodes: Episodes) -> dict[str, float]:
-        """The policy's win rate against each fixed opponent that it met in `episodes`, by tag."""
-        met = self._meetings.opponents(episodes.headers.serial)
+    def opponents(self, serials: NDArray[np.int64]) -> NDArray[np.int64]:
+        """`int64[n]` the opponent in each match of this process; 0 for the policy itself."""
+        return self._meetings.opponents(serials)
+
+    def roster(self) -> Roster:
+        """Who may be met, and how often, for those who play elsewhere."""
+        return Roster([] if self.league is None else self.league.seated(), self._shares())
+
+    def win_rates(self, episodes: Episodes, met: NDArray[np.int64]) -> dict[str, float]:
+        """The policy's win rate against each fixed opponent that it met in `episodes`, by tag.
+
+        `met: int64[n]` is the opponent of each episode.
+        """
         won = (episodes.headers.outcome + 1) / 2
         tags = map(tag_of, self._config.opponents)
         of = {tag: episodes.headers.complete & (met == number) for number, tag in enumerate(tags, 1)}
         return {tag: float(won[rows].mean()) for tag, rows in of.items() if rows.any()}
 
-    def after_update(self, checkpoint: Callable[[], Checkpoint], update: int, episodes: Episodes) -> dict[str, float]:
-        """Counts the matches of `episodes` against the pool, shows the league the new policy, returns its metrics."""
+    def after_update(
+        self, checkpoint: Callable[[], Checkpoint], update: int, episodes: Episodes, met: NDArray[np.int64]
+    ) -> dict[str, float]:
+        """Counts the matches of `episodes` against the pool, shows the league the new policy, returns its metrics.
+
+        `met: int64[n]` is the opponent of each episode.
+        """
         if self.league is None:
             return {}
         headers = episodes.headers
         ended = np.flatnonzero(headers.complete)
-        serials, first = np.unique(headers.serial[ended], return_index=True)
+        _, first = np.unique(headers.serial[ended], return_index=True)
         points = (headers.outcome[ended][first].astype(np.float64) + 1) / 2
-        self.league.note(self._meetings.opponents(serials), points)
+        self.league.note(met[ended][first], points)
         self._meetings.forget(self._oldest)
         self.league.after_update(checkpoint, update, episodes)
         return self.league.metrics()
@@ -109,11 +126,12 @@ class Opposition:
             return {}
         return {"league": self.league.snapshot(), "meetings": self._meetings.snapshot()}
 
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Goes back to a `snapshot`."""
+    def restore(self, snapshot: Mapping[str, Any], *, fresh: bool) -> None:
+        """Goes back to a `snapshot`; if matches are `fresh`, who meets whom in them has been drawn already."""
         if self.league is not None:
             self.league.restore(snapshot["league"])
-            self._meetings.restore(snapshot["meetings"])
+            if not fresh:
+                self._meetings.restore(snapshot["meetings"])
 
     def _copy_member(self, checkpoint: Checkpoint) -> nn.Module:
         """A new network; code that a member's checkpoint names is used only if the run's own network is the same."""

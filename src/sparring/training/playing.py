@@ -52,6 +52,10 @@ class Playing(Protocol):
         """Called before every `collect`, while nothing is played: updates who is met from now on."""
         ...
 
+    def opponents(self, episodes: Episodes) -> NDArray[np.int64]:
+        """`int64[n]` whom the `episodes` that `collect` returned were played against; 0 for the policy itself."""
+        ...
+
     def take_dropped(self) -> int:
         """How many episodes `collect` has left out since the last call because their weights were too old."""
         ...
@@ -62,6 +66,10 @@ class Playing(Protocol):
 
     def adapt(self, metrics: Mapping[str, float]) -> str | None:
         """Lets a curriculum see an update's metrics; says in words what that changed, if anything."""
+        ...
+
+    def go_on_after(self, decisions: int) -> None:
+        """Begins with weights that were trained on so many decisions: a curriculum may take that into account."""
         ...
 
     def stand_at(self, standing: Standing) -> None:
@@ -150,6 +158,10 @@ class LocalPlay:
         """Matches that begin from now on are drawn by the present shares."""
         self._opposition.renew(oldest=int(self.collector.serials.min()), upcoming=self.collector.next_serial)
 
+    def opponents(self, episodes: Episodes) -> NDArray[np.int64]:
+        """As they were drawn."""
+        return self._opposition.opponents(episodes.headers.serial)
+
     def take_dropped(self) -> int:
         """Nothing is left out here."""
         return 0
@@ -160,6 +172,12 @@ class LocalPlay:
     def adapt(self, metrics: Mapping[str, float]) -> str | None:
         """Lets the arena's curriculum see an update's metrics."""
         return self.table.arena.adapt(metrics) if isinstance(self.table.arena, Adaptive) else None
+
+    def go_on_after(self, decisions: int) -> None:
+        """Tells the arena's curriculum."""
+        changed = self.table.arena.go_on_after(decisions) if isinstance(self.table.arena, Adaptive) else None
+        if changed is not None:
+            self._say(changed)
 
     def stand_at(self, standing: Standing) -> None:
         """Goes back to where the arena's curriculum stood."""

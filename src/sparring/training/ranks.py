@@ -23,14 +23,12 @@ _SUMMED = ("_per_second", "failed_matches", "dropped", "window_rows")
 def own_config(config: TrainConfig) -> TrainConfig:
     """`config` for this process: with a seed of its own for what it plays, and its part of every batch.
 
-    Episodes on disk are dealt out by their dataset, for which all must have the same seed. Raises `InputError` for
-    what several processes cannot share: a league, a cluster.
+    Episodes on disk are dealt out by their dataset, for which all must have the same seed. Raises `InputError` if
+    several processes are to share a cluster.
     """
     count = parallel.size()
     if count == 1:
         return config
-    if config.league is not None:
-        raise InputError(f"league: {count} processes would each keep a pool of their own; allowed in several: null")
     if config.cluster.address is not None:
         raise InputError(f"cluster: {count} processes would each want all of it; allowed in several: none")
     matches = config.matches if config.parallel.scaling != "off" else max(1, config.matches // count)

@@ -32,7 +32,7 @@ from sparring.training.opponents import POLICY
 from sparring.training.opposition import Opposition
 from sparring.training.playing import LocalPlay, Playing, fresh, make_engine, set_table
 from sparring.training.rating import Standing
-from sparring.training.trainee import Snapshot, Trainee
+from sparring.training.trainee import Snapshot, Trainee, first_checkpoint
 from sparring.training.tying import Rehearsing, Ties
 
 _HAND_OVER_SECONDS = 0.0005
@@ -68,6 +68,9 @@ class SelfPlay(Trainee):
         self._first_state = copy.deepcopy(self.algorithm.learner.state()) if config.league is not None else None
         """What an exploiter of a league is reset to."""
         self.playing: Playing = self._set_up(game, opponents)
+        first = first_checkpoint(config)
+        if first is not None:
+            self.playing.go_on_after(int(first.about.get("decisions", 0)))
         self._rehearsing = (
             Rehearsing(config, self.spec, policy, device=self._device, say=say) if config.data_share else None
         )
@@ -87,7 +90,16 @@ class SelfPlay(Trainee):
             return LocalPlay(table, algorithm, self._opposition, say=say)
         from sparring.training.cluster import ClusterPlay  # needs Ray
 
-        return ClusterPlay(config, game, opponents, spec=self.spec, algorithm=algorithm, device=self._device, say=say)
+        return ClusterPlay(
+            config,
+            game,
+            opponents,
+            spec=self.spec,
+            algorithm=algorithm,
+            opposition=self._opposition,
+            device=self._device,
+            say=say,
+        )
 
     def start(self) -> None:
         """Waits until matches can be played; raises `InputError` if they cannot."""
@@ -105,7 +117,8 @@ class SelfPlay(Trainee):
         self.decisions += int(parallel.total(episodes.rows))
         gate = self._publish()
         with self.stages.time("publish"):
-            pooled = self._opposition.after_update(self.checkpoint, self.update, episodes)
+            met = self.playing.opponents(episodes)
+            pooled = self._opposition.after_update(self.checkpoint, self.update, episodes, met)
         seconds, now = perf_counter() - began, self.playing.counters
         play = {
             "decisions_per_second": (now.decisions - before.decisions) / seconds,
@@ -117,7 +130,7 @@ class SelfPlay(Trainee):
             "policy_lag": policy_lag,
             "dropped": dropped,
         }
-        play |= {f"against/{name}": rate for name, rate in self._opposition.win_rates(episodes).items()}
+        play |= {f"against/{name}": rate for name, rate in self._opposition.win_rates(episodes, met).items()}
         play |= self.playing.report()
         loss = losses | value_calibration(episodes)
         groups = {"play": play, "loss": loss, "rating": gate, "league": pooled, "time": self.stages.shares()}
@@ -168,9 +181,9 @@ class SelfPlay(Trainee):
         self._play_with(snapshot.tensors["playing"], version=int(values["playing_version"]))
         self.engine.rng.bit_generator.state = values["engine_rng"]
         self.playing.stand_at(values["arena"])
-        self._opposition.restore(values)
         arrays = nested(snapshot.arrays)
         lessons = arrays.pop("lessons", {})
+        self._opposition.restore(values, fresh=not arrays)
         if self._rehearsing is not None:
             self._rehearsing.restore(values, lessons)
         if arrays:

@@ -125,14 +125,22 @@ class Trainee(ABC):
 def first_policy(config: TrainConfig, game: Game, spec: GameSpec, say: Callable[[str], None]) -> Any:
     """The policy that a run starts from: fresh, or with the weights of the checkpoint that `init` names."""
     build = partial(build_network, config.network, game)
-    if config.init is None:
-        return build(spec)
-    checkpoint = Entrant.parse(config.init).checkpoint
+    checkpoint = first_checkpoint(config)
     if checkpoint is None:
-        raise InputError(f"init = {config.init}: not a run or checkpoint folder, or shipped weights")
+        return build(spec)
     if not same_network(checkpoint.network, config.network, game):
         raise InputError(f"init = {config.init}: its network is {checkpoint.network}, not {config.network}")
     try:
         return checkpoint.policy(spec, build, say=lambda text: say(f"{config.init}: {text}"))
     except InputError as error:
         raise InputError(f"init = {config.init}: {error}") from error
+
+
+def first_checkpoint(config: TrainConfig) -> Checkpoint | None:
+    """The checkpoint that `init` names; None if a run starts from fresh weights."""
+    if config.init is None:
+        return None
+    checkpoint = Entrant.parse(config.init).checkpoint
+    if checkpoint is None:
+        raise InputError(f"init = {config.init}: not a run or checkpoint folder, or shipped weights")
+    return checkpoint

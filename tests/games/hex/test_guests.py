@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sparring.core import Guest, InputError, RandomPlayer
+from sparring.games.hex import gtp_player
 from sparring.games.hex.course import Courses
 from sparring.games.hex.gtp_player import GtpPlayer
 from sparring.games.hex.openspiel import OpenSpielPlayer
@@ -93,8 +94,21 @@ def test_a_gtp_program_plays_whole_matches_in_both_seats(tmp_path):
     player.close()
 
 
+def test_the_clock_of_a_move_does_not_run_while_a_program_starts(tmp_path):
+    """It loads before it answers, or before its first move; after that, a move that takes as long loses."""
+    slow_start = GOOD.replace("import sys\n", "import sys, time\ntime.sleep(1.3)\n")
+    slow_moves = slow_start.replace("answer = next", "time.sleep(1.3); answer = next")
+    for code, reason in ((slow_start, None), (slow_moves, "did not answer 'genmove black' in 1 s")):
+        player = GtpPlayer(hex.settings(4), program(tmp_path, code), guest(1.0))
+        meet(player, RandomPlayer(2), matches=1)
+        lost = player.forfeited(0)
+        player.close()
+        assert (lost and lost.reason) == reason
+
+
 @pytest.mark.parametrize("kind", BAD)
-def test_a_program_that_fails_forfeits_with_a_reason_and_is_ended(tmp_path, kind):
+def test_a_program_that_fails_forfeits_with_a_reason_and_is_ended(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(gtp_player, "START_SECONDS", 0.0)
     code, reason = BAD[kind]
     player = GtpPlayer(hex.settings(4), program(tmp_path, code), guest(0.5 if kind == "hangs" else 20.0))
     began = time.monotonic()
@@ -119,7 +133,8 @@ def _children():
     return found
 
 
-def test_a_program_that_always_fails_is_not_asked_for_ever(tmp_path):
+def test_a_program_that_always_fails_is_not_asked_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(gtp_player, "START_SECONDS", 0.0)
     player = GtpPlayer(hex.settings(4), program(tmp_path, BAD["hangs"][0]), guest(0.3))
     reasons = []
     meet(player, RandomPlayer(2), matches=8, ended=lambda slot: reasons.append(player.forfeited(slot).reason))

@@ -106,6 +106,21 @@ def test_the_arena_changes_stage_with_the_next_matches_and_stands_there_after_a_
     assert other.standing() == arena.standing()
 
 
+def test_a_trained_agent_is_not_taught_a_beginners_lessons_again():
+    """Reward schedules go on after the decisions that the weights of `init` were trained on, unless told otherwise."""
+    small = ["matches=4", "init=rocket-1v1", "learner.batch_size=128", "learner.minibatch_size=128", "threads=1"]
+    said = []
+    for changes, rows in (([], 34_951_252), (["settings.played=1000"], 1000)):
+        config, game = load_config("rocket-1v1", [*small, *changes])
+        opponents = find_opponents(config, game, Path("nowhere"))
+        run = SelfPlay(config, game, opponents, say=said.append)
+        assert run.standing["rows"] == rows
+        run.close()
+    assert sum("reward schedules go on after 34,951,252 rows" in line for line in said) == 1
+    plain = RocketArena(settings(), matches=2, seed=0)
+    assert plain.go_on_after(1000) is None, "nothing that changes over time"
+
+
 @pytest.mark.parametrize("preset", ["rocket-1v1", "rocket-1v1-lstm", "rocket-curriculum"])
 def test_presets_are_valid(preset):
     config, game = load_config(preset, [])

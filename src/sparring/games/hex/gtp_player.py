@@ -2,6 +2,8 @@
 
 The command is run without a shell. A program that ends, does not answer in time or answers nonsense loses the match;
 the next match finds a fresh one. One that failed three matches on end is not started again, and loses the rest at once.
+
+The clock is for thinking. Until its first move a program may also be loading or compiling: it has longer until then.
 """
 
 import os
@@ -28,6 +30,8 @@ from sparring.games.hex.text import COLOURS, format_play, mirrored, parse_move
 _LONGEST_LINE = 10_000
 _MOST_LINES = 1000
 _STRIKES = 3
+START_SECONDS = 60.0
+"""That each answer may take until the first move, if a move may not take longer."""
 _GRACE = 1.0
 """Seconds that a program has to end by itself."""
 
@@ -123,7 +127,8 @@ class _Program:
     """A running program, in a process group of its own that ends with `close`."""
 
     def __init__(self, command: list[str], patience: float) -> None:
-        self._patience = patience
+        self._patience = max(patience, START_SECONDS)
+        self._patience_for_a_move = patience
         try:
             self._process = subprocess.Popen(
                 command,
@@ -168,6 +173,8 @@ class _Program:
                 break
             if len(lines) > _MOST_LINES:
                 raise Failure(f"answered {command!r} without an end")
+        if command.startswith("genmove"):
+            self._patience = self._patience_for_a_move
         sign, text = lines[0][:1], lines[0][1:].strip()
         if sign == "?":
             raise Failure(f"refused {command!r}: {printable(text, 80)}")

@@ -70,6 +70,7 @@ class RocketArena:
         self._listeners: list[Callable[[Decisions, Results], None]] = []
         self._ready = list(self._groups)
         self._running: dict[Future[None], Group] = {}
+        self.rows = settings.played or 0
 
     @property
     def spec(self) -> GameSpec:
@@ -168,6 +169,13 @@ class RocketArena:
             return None
         self._play_stage()
         return f"stage {self._curriculum.stage + 1} of {len(self._settings.curriculum)}: {self._curriculum.name}"
+
+    def go_on_after(self, decisions: int) -> str | None:
+        """Reward schedules go on from there, unless the settings say where they begin."""
+        if self._settings.played is not None or decisions == 0 or not self._groups[0].settings.rewards.scheduled:
+            return None
+        self.rows = decisions
+        return f"reward schedules go on after {decisions:,} rows, those of its weights; settings.played=0 begins anew"
 
     def standing(self) -> dict[str, int]:
         """Where curriculum and reward schedules stand."""

@@ -63,6 +63,12 @@ class RewardSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     zero_sum: bool = True
     """Takes from each car the mean of what the opponents got."""
 
+    @property
+    def scheduled(self) -> bool:
+        """Whether any of it changes with the rows that are played."""
+        parts = [self.team_spirit, *(() if self.sparse else self.components.values())]
+        return any(isinstance(part, Schedule) for part in parts)
+
     def weights(self, rows: int) -> dict[str, float]:
         """The weight of each component after `rows` rows."""
         if self.sparse:
@@ -132,6 +138,9 @@ class RocketSettings(GameSettings, frozen=True, kw_only=True, forbid_unknown_fie
     """Stages, easy ones first; empty plays these settings as they are."""
     stage: Annotated[int, Meta(ge=0)] = 0
     """The stage to start with."""
+    played: Annotated[int, Meta(ge=0)] | None = None
+    """Rows that reward schedules take for played when a run begins; null: those that the weights of `init` were trained
+    on, so that a trained agent is not taught a beginner's lessons again."""
     threads: Annotated[int, Meta(ge=0, le=256)] = 0
     """0 steps all matches in the caller's thread; n steps groups of them in n threads while others are answered."""
 

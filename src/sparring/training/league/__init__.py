@@ -1,7 +1,7 @@
 """Training in a league: against a pool of past selves, and of other runs' snapshots.
 
-`settings` says how, `matchmaking` turns win rates into shares of matches, `pool` keeps the members, `player` plays
-them all, and `league` joins these to self-play.
+`settings` says how, `matchmaking` turns win rates into shares of matches, `player` plays all members, `league` keeps
+the pool and joins these to self-play, and `away` is the pool in a process of a cluster.
 """
 
 from sparring.training.league.league import League

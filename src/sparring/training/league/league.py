@@ -4,24 +4,32 @@ Every member is a checkpoint in the run's own folder `pool/`: its own snapshots 
 RUN-UPDATE. A run reads other runs' pools and writes only its own, so any number of runs may form a league, and any of
 them may be killed and resumed. The last resume state may still name a member that has left the pool: its folder is
 removed only after several states have been written without it.
+
+Several processes of one run have the same pool at every update: they count results together, rank 0 decides who joins
+and leaves, and it alone writes. Each draws its own opponents, from the same shares.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from sparring.core import Episodes, InputError, Player
 from sparring.core.episodes import unpack_mask
 from sparring.core.files import remove_folder
 from sparring.inference import InferenceEngine
 from sparring.league.entrants import tag_of
+from sparring.learn import parallel
 from sparring.policy.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from sparring.rollout import Meetings
+from sparring.training.league.away import Seated
 from sparring.training.league.matchmaking import Member, counts, most_alike, shares
 from sparring.training.league.player import PoolPlayer
 from sparring.training.league.settings import LeagueSettings
@@ -75,8 +83,9 @@ class League:
         self._seed = seed
         self._say = say
         self._members: list[Member] = []
+        self._networks: dict[str, dict[str, Any]] = {}
+        """By member: the description of its network."""
         self._next = first
-        self._first = first
         self._since = 0
         """Updates since the last snapshot."""
         self._seen: dict[str, str] = {}
@@ -90,11 +99,22 @@ class League:
         """How often each member is met from now on, by number."""
         return shares(self._members, self._settings)
 
+    def seated(self) -> list[Seated]:
+        """The members of the pool, for those who play them elsewhere."""
+        met = [member for member in self._members if not member.retired]
+        return [Seated(one.number, policy_name(one.name), self._networks[one.name]) for one in met]
+
+    def weights(self, policy: str) -> dict[str, Tensor]:
+        """Of one of them."""
+        return self._engine.weights(policy)
+
     def note(self, opponents: NDArray[np.int64], points: NDArray[np.float64]) -> None:
         """Matches that ended: `opponents: int64[n]` met, with `points: float64[n]` for the learner."""
-        for member in self._members:
-            rows = opponents == member.number
-            member.note(float(points[rows].sum()), int(rows.sum()), self._settings.window)
+        met = [opponents == member.number for member in self._members]
+        own = [[float(points[rows].sum()), int(rows.sum())] for rows in met]
+        everyones = np.sum([json.loads(text) for text in parallel.gather(json.dumps(own))], axis=0)
+        for member, (won, played) in zip(self._members, everyones.tolist(), strict=True):
+            member.note(won, int(played), self._settings.window)
 
     def after_update(self, checkpoint: Callable[[], Checkpoint], update: int, episodes: Episodes) -> None:
         """Adds other runs' new snapshots, and one of this run if it is due; makes room, frees what plays no more."""
@@ -103,12 +123,15 @@ class League:
         if self._since >= self._settings.every or self._beats_all():
             snapshot = checkpoint()
             about = {**snapshot.about, "league": {"role": self._settings.role}}
-            self._join(f"{update:08d}", replace(snapshot, about=about), self._settings.role)
+            snapshot = replace(snapshot, about=about)
+            self._save(f"{update:08d}", snapshot)
+            self._join(f"{update:08d}", snapshot, self._settings.role)
             self._since = 0
             lot = np.random.default_rng((self._seed % 2**64, update)).random()
-            self.reset_due = lot < self._settings.reset_chance
+            self.reset_due = parallel.decided(bool(lot < self._settings.reset_chance))
         self._free()
-        self._make_room(episodes)
+        for number in parallel.led(partial(self._superfluous, episodes)):
+            next(member for member in self._members if member.number == number).retired = True
 
     def forget_results(self) -> None:
         """Resets win rates: the learner has been reset."""
@@ -125,7 +148,7 @@ class League:
     def snapshot(self) -> dict[str, Any]:
         """Everything but the weights, JSON-ready; removes the folders that no state needs any more."""
         for name in self._leaving[-1]:
-            if (self._folder / name).exists():
+            if parallel.rank() == 0 and (self._folder / name).exists():
                 remove_folder(self._folder / name)
         self._leaving = [[], *self._leaving[:-1]]
         return {
@@ -151,6 +174,8 @@ class League:
         self._members = members
 
     def _remove_all_but(self, names: Iterable[str]) -> None:
+        if parallel.rank() > 0:
+            return
         for path in sorted(self._folder.iterdir()) if self._folder.is_dir() else []:
             if path.is_dir() and path.name not in names:
                 remove_folder(path)
@@ -165,7 +190,17 @@ class League:
         )
 
     def _look_around(self) -> None:
-        """Copies the snapshots that other runs have added since the last look."""
+        """Adds the snapshots that other runs have added since the last look."""
+        for run, theirs, name, role in parallel.led(self._copy_new) if self._settings.runs else ():
+            self._seen[run] = theirs
+            self._join(name, load_checkpoint(self._folder / name), role)
+            if run in self._absent:
+                self._absent.discard(run)
+                self._say(f"league: the first snapshot of {run} has joined the pool")
+
+    def _copy_new(self) -> list[tuple[str, str, str, str]]:
+        """Copies other runs' new snapshots into the pool's folder: the run, its name there and here, and its role."""
+        found = []
         for run in self._settings.runs:
             for path in sorted(Path(run, POOL).glob("[0-9]*")):
                 if path.name <= self._seen.get(run, ""):
@@ -178,16 +213,18 @@ class League:
                     continue  # its run has removed it meanwhile
                 about = checkpoint.about.get("league")
                 role = str(about.get("role", "main")) if isinstance(about, dict) else "main"
-                self._seen[run] = path.name
-                self._join(f"{tag_of(run)}-{path.name}", checkpoint, role)
-                if run in self._absent:
-                    self._absent.discard(run)
-                    self._say(f"league: the first snapshot of {run} has joined the pool")
+                name = f"{tag_of(run)}-{path.name}"
+                self._save(name, checkpoint)
+                found.append((run, path.name, name, role))
+        return found
+
+    def _save(self, name: str, checkpoint: Checkpoint) -> None:
+        if parallel.rank() == 0:
+            save_checkpoint(self._folder / name, checkpoint)
 
     def _join(self, name: str, checkpoint: Checkpoint, role: str) -> None:
         member = Member(self._next, name, role)
         self._seat(member, checkpoint)
-        save_checkpoint(self._folder / name, checkpoint)
         for names in self._leaving:
             if name in names:
                 names.remove(name)
@@ -201,21 +238,25 @@ class League:
             raise InputError(f"{self._folder / member.name}: {error}") from error
         self._engine.add(policy_name(member.name), policy, version=checkpoint.version, beside=self._beside)
         self.player.add(member.number, policy_name(member.name))
+        self._networks[member.name] = dict(checkpoint.network)
 
     def _free(self) -> None:
         """Drops members that left the pool at an earlier update, so are no longer drawn, and are in no match."""
-        playing = self.player.playing()
+        if not any(member.retired for member in self._members):
+            return
+        playing = set(chain(*map(json.loads, parallel.gather(json.dumps(sorted(self.player.playing()))))))
         for member in [one for one in self._members if one.retired and one.number not in playing]:
             self._members.remove(member)
             self.player.drop(member.number)
             self._engine.drop(policy_name(member.name))
+            del self._networks[member.name]
             self._leaving[0].append(member.name)
 
-    def _make_room(self, episodes: Episodes) -> None:
-        """Retires the members most like others until `keep` are left."""
+    def _superfluous(self, episodes: Episodes) -> list[int]:
+        """The numbers of the members most like others, so many that `keep` are left without them."""
         pool = [member for member in self._members if not member.retired]
         if len(pool) <= self._settings.keep:
-            return
+            return []
         steps = episodes.steps.take(np.linspace(0, episodes.rows - 1, min(_PROBES, episodes.rows)).astype(np.intp))
         legal = unpack_mask(steps.legal, episodes.spec.actions)
         policies = {
@@ -224,10 +265,12 @@ class League:
             )
             for member in pool
         }
+        gone = []
         while len(pool) > self._settings.keep:
-            gone = most_alike(pool, policies, keep=self._next - 1)
-            gone.retired = True
-            pool.remove(gone)
+            alike = most_alike(pool, policies, keep=self._next - 1)
+            pool.remove(alike)
+            gone.append(alike.number)
+        return gone
 
 
 def policy_name(member: str) -> str:

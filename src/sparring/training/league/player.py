@@ -47,6 +47,11 @@ class PoolPlayer:
         with self._changing:
             del self._names[number], self._players[number]
 
+    @property
+    def members(self) -> dict[int, str]:
+        """The engine's policy of each member, by number."""
+        return dict(self._names)
+
     def playing(self) -> set[int]:
         """The numbers of the members in the matches in play."""
         return set(self._member.tolist())
