@@ -108,7 +108,7 @@ def suite(
 def render(
     check: Annotated[bool, typer.Option("--check", help="Only say which pages are not up to date.")] = False,
 ) -> None:
-    """Write the tables of README, docs/benchmarks.md and docs/rocket.md from the stored figures; from a checkout."""
+    """Write the tables of README and docs from the stored figures; from a checkout."""
     from sparring.bench.suite import render as render_pages
 
     changed = render_pages(check=check)

@@ -120,9 +120,8 @@ class Comparison:
             if hold.size:  # no PP are told, and of what was mimicked the live tracker counts from no more than its most
                 mimicking = memory.fields["active"][row, :SLOTS, c.ACTIVE_MIMIC] > 0
                 memory.fields["active_moves"][row, :SLOTS][mimicking, :, c.MOVE_PP] = np.nan
-            side.observation["active"][row, hold, c.ACTIVE_CAN_TERA] = memory.fields["active"][
-                row, hold, c.ACTIVE_CAN_TERA
-            ]
+            for column in (c.ACTIVE_CAN_DYNAMAX, c.ACTIVE_CAN_TERA):
+                side.observation["active"][row, hold, column] = memory.fields["active"][row, hold, column]
             if any(one["moves"][0]["id"] == "fight" for one in told["request"].get("active", ())):
                 side.observation["active_moves"][row, 0, :, c.MOVE_DISABLED] = 0.0
         if seen.disguised:
