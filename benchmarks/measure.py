@@ -126,7 +126,16 @@ def _processor() -> str:
         pass
     name = told.get("model name") or platform.processor() or platform.machine()
     numbers = [f"{word} {told[key]}" for word, key in (("family", "cpu family"), ("model", "model")) if key in told]
-    return f"{name} ({', '.join(numbers)})" if numbers else name
+    more = [*filter(None, [_zen(told)]), *numbers]
+    return f"{name} ({', '.join(more)})" if more else name
+
+
+def _zen(told: Mapping[str, str]) -> str:
+    """The generation of an AMD processor of family 25, which has two."""
+    if told.get("vendor_id") != "AuthenticAMD" or told.get("cpu family") != "25":
+        return ""
+    model = int(told.get("model", 0))
+    return "Zen 4" if 0x10 <= model <= 0x1F or model >= 0x60 else "Zen 3"
 
 
 def peer_python(name: str, packages: Sequence[str], *, without_dependencies: Iterable[str] = ()) -> str:

@@ -1,6 +1,6 @@
 """Rocket League: agent-steps a second of the arena against RLGym and bare physics, and of PPO end to end.
 
-    python benchmarks/rocket.py [--quick]
+    python benchmarks/rocket.py [--quick] [--only arena|ppo]
 
 An agent-step is one car's decision: 8 ticks of physics, observation, reward, end of match. Arena figures are of one
 core and by CPU second, so that a busy machine does not decide; sides take turns and the best of each counts.
@@ -41,6 +41,7 @@ PATIENCE = 300.0
 
 def main() -> None:
     parser = measure.parser(__doc__, quick="under a minute, without PPO")
+    parser.add_argument("--only", choices=["arena", "ppo"], default=None)
     parser.add_argument("--peer", nargs=2, help=argparse.SUPPRESS)
     options = measure.parse(parser)
     if options.peer and options.peer[0] == "ppo":
@@ -52,7 +53,7 @@ def main() -> None:
     set_up_rocket()
     python = measure.peer_python("rlgym-2.0.1-learn-2.0.0", PEER, without_dependencies=LEARN)
     steps, seconds, rounds = (STEPS, 0.7, 2) if options.quick else (2 * STEPS, 2.0, 5)
-    for mode in MODES:
+    for mode in MODES if options.only != "ppo" else ():
         sides = {
             "bare": partial(physics_player(mode), steps),
             "ours": partial(arena_player(mode), steps),
@@ -62,7 +63,7 @@ def main() -> None:
         for kind, other, reference in (("peer", "rlgym 2.0.1", peer), ("limit", "bare RocketSim", bare)):
             beside = {kind: other, "reference": reference, "ratio": ours / reference}
             measure.figure(f"arena {mode}", ours, "agent-steps/CPU-s", **beside)
-    for passes in () if options.quick else PASSES:
+    for passes in PASSES if options.only == "ppo" or not (options.quick or options.only) else ():
         compare_ppo(python, passes)
 
 

@@ -52,7 +52,7 @@ def doctor(tmp_path, packages):
             preexec_fn=limit,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=280,  # a little less than a test may take
         )
         assert done.returncode in (0, 1), done.stderr
         found = json.loads(done.stdout)

@@ -8,6 +8,7 @@ import pytest
 
 from sparring.bench.diagnose.baseline import (
     NOISE,
+    can_decide,
     check_comparable,
     compare,
     differences,
@@ -16,28 +17,37 @@ from sparring.bench.diagnose.baseline import (
     save_baseline,
     shift,
 )
-from sparring.bench.diagnose.result import Diagnosis, Machine
+from sparring.bench.diagnose.result import Diagnosis, Figure, Machine
+from sparring.bench.diagnose.run import LEAST_ROUNDS
 from sparring.core import InputError
 
 MACHINE = Machine(processor="x", cores=2, versions={"torch": "1"})
 
 
 def measured(rng, *, rounds=20, slow=1.0, busy=1.0, drift=0.06, game="hex"):
-    """A run of a program whose encoder is `slow`, on a machine that is `busy`, as noisy as a shared one."""
-    load = busy * np.exp(rng.normal(0, 0.2, rounds))  # hits the rounds of every figure alike
+    """A run of a program whose encoder is `slow`, on a machine that is `busy`, as noisy as a shared one.
+
+    Its speed hits the rounds of every figure alike; what other programs take, only those in wall time.
+    """
+    speed = np.exp(rng.normal(0, 0.2, rounds))
+    shared = busy * np.exp(rng.exponential(0.3 * (busy > 1), rounds))
     costs = {"end to end": 100.0 + 30 * (slow - 1), "encode": 30.0 * slow, "learner": 50.0}
-    figures = {
-        name: (1e-6 * cost * load * np.exp(rng.normal(0, 0.1, rounds) + rng.normal(0, drift))).tolist()
-        for name, cost in costs.items()
-    }
+
+    def figure(name):
+        machine = speed * (shared if name == "end to end" else 1.0)
+        took = 1e-6 * costs[name] * machine * np.exp(rng.normal(0, 0.1, rounds) + rng.normal(0, drift))
+        beside = 0.01 * machine * np.exp(rng.normal(0, 0.05, rounds))
+        clock = "wall" if name == "end to end" else "cpu"
+        return Figure(clock=clock, seconds=took.tolist(), reference=beside.tolist())
+
     return Diagnosis(
         game=game,
         preset="p",
         settings={"matches": 8},
         machine=MACHINE,
+        threads=1,
         rounds=rounds,
-        figures=figures,
-        reference=(0.01 * load * np.exp(rng.normal(0, 0.05, rounds))).tolist(),
+        figures={name: figure(name) for name in costs},
     )
 
 
@@ -63,10 +73,30 @@ def test_an_encoder_that_takes_twice_as_long_is_found_and_nothing_else():
     assert verdicts(measured(rng, slow=2.0), measured(rng))["encode"] == "faster"
 
 
-def test_few_rounds_are_not_enough_evidence():
+def test_rounds_that_no_change_could_decide_are_said_to_be_too_few():
     rng = np.random.default_rng(2)
-    found = verdicts(measured(rng, rounds=3), measured(rng, rounds=3, slow=2.0))
-    assert set(found.values()) == {"not enough evidence"}
+    found = verdicts(measured(rng, rounds=7), measured(rng, rounds=7, slow=100.0))
+    assert set(found.values()) == {"too few rounds"}
+    assert not can_decide(7, 7)
+    assert can_decide(8, 8)
+    assert verdicts(measured(rng, rounds=8), measured(rng, rounds=8, slow=100.0))["encode"] == "slower"
+
+
+@pytest.mark.parametrize("busy", [1.0, 5.0])
+def test_the_least_rounds_of_a_measurement_find_a_doubled_encoder(busy):
+    rng = np.random.default_rng(8)
+    caught = [
+        verdicts(measured(rng, rounds=LEAST_ROUNDS), measured(rng, rounds=LEAST_ROUNDS, slow=2.0, busy=busy))["encode"]
+        for _ in range(50)
+    ]
+    assert caught.count("slower") >= 45
+
+
+def test_a_figure_by_another_clock_is_not_compared():
+    rng = np.random.default_rng(9)
+    now = measured(rng)
+    figures = {**now.figures, "encode": msgspec.structs.replace(now.figures["encode"], clock="wall")}
+    assert "encode" not in verdicts(measured(rng), msgspec.structs.replace(now, figures=figures))
 
 
 def test_a_change_as_small_as_the_noise_is_neither_found_nor_denied():
@@ -88,10 +118,12 @@ def test_what_else_differs_is_said():
     rng = np.random.default_rng(4)
     before = measured(rng)
     other = Machine(processor="y", cores=4, versions={"torch": "2"})
-    now = msgspec.structs.replace(measured(rng, busy=3.0), machine=other, settings={"matches": 16})
+    now = msgspec.structs.replace(measured(rng, busy=3.0), machine=other, threads=2, settings={"matches": 16})
     lines = differences(before, now)
-    assert lines[:3] == ["another machine: 2 cores, x", "torch was 1, now 2", "matches was 8, now 16"]
-    assert "times slower now; changes are corrected for it" in lines[3]
+    assert lines[:2] == ["another machine: 2 cores, x", "torch was 1, now 2"]
+    assert lines[2:4] == ["torch's threads were 1, now 2", "matches was 8, now 16"]
+    assert lines[4].startswith("by wall time the machine is ")
+    assert lines[4].endswith(" times slower now; changes are corrected for it")
 
 
 def test_a_file_comes_back_as_it_was(tmp_path):
@@ -106,9 +138,9 @@ def test_a_file_comes_back_as_it_was(tmp_path):
         (b"{", "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b"[" * 100_000, "not JSON"),
-        (b"[]", "not a measurement of this version: format None, allowed: 1"),
-        (b'{"format": 2}', "not a measurement of this version: format 2, allowed: 1"),
-        (b'{"format": 1}', "missing required field"),
+        (b"[]", "not a measurement of this version: format None, allowed: 2"),
+        (b'{"format": 1}', "not a measurement of this version: format 1, allowed: 2"),
+        (b'{"format": 2}', "missing required field"),
     ],
 )
 def test_a_file_that_is_no_measurement_is_one_line(tmp_path, content, message):
@@ -121,10 +153,10 @@ def test_a_file_that_is_no_measurement_is_one_line(tmp_path, content, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"figures": {"encode": [-1.0]}}, "negative or not finite"),
-        ({"figures": {"encode": "x"}}, r"Expected `array`, got `str`"),
-        ({"reference": []}, "no reference"),
-        ({"reference": [0.0]}, "no reference"),
+        ({"figures": {"encode": {"clock": "cpu", "seconds": [-1.0], "reference": [1.0]}}}, "negative or not finite"),
+        ({"figures": {"encode": "x"}}, r"Expected `object`, got `str`"),
+        ({"figures": {"encode": {"clock": "cpu", "seconds": [1.0], "reference": []}}}, "no reference"),
+        ({"figures": {"encode": {"clock": "cpu", "seconds": [1.0], "reference": [0.0]}}}, "no reference"),
         ({"more": 1}, "unknown field"),
     ],
 )

@@ -1,15 +1,19 @@
 """`sparring diagnose`: every test for every game, and the truth about parts that were slowed on purpose."""
 
 import json
+from contextlib import ExitStack, closing
+from statistics import median
 
 import pytest
 from typer.testing import CliRunner
 
 from sparring.bench.diagnose import run as run_module
-from sparring.bench.diagnose.run import TESTS, diagnose
+from sparring.bench.diagnose.parts import PipelinePart
+from sparring.bench.diagnose.run import TESTS, diagnose, make_model
 from sparring.bench.diagnose.subject import default_preset, find_subject
 from sparring.cli import app
 from sparring.core import InputError, Installable, game_names, load_game
+from sparring.inference.threads import set_threads
 from tests.bench import slowed
 
 OURS = {
@@ -45,7 +49,7 @@ def short_rounds(monkeypatch):
 @pytest.fixture
 def few_rounds(monkeypatch):
     """Too few to compare two measurements."""
-    monkeypatch.setattr(run_module, "_LEAST_ROUNDS", 3)
+    monkeypatch.setattr(run_module, "LEAST_ROUNDS", 3)
 
 
 @pytest.fixture
@@ -78,7 +82,7 @@ def test_everything_is_measured_and_the_stages_account_for_the_time(few_rounds, 
     assert found.store_write_rows_per_second > 0
     assert found.store_read_rows_per_second > 0
     assert found.gpu_note or found.gpus
-    assert all(len(values) == found.rounds for values in found.figures.values())
+    assert all(len(one.seconds) == len(one.reference) == found.rounds for one in found.figures.values())
 
 
 @pytest.mark.slow
@@ -130,13 +134,21 @@ def test_workers_that_are_slow_are_the_bottleneck():
     ],
 )
 def test_whatif_foretells_a_slow_down_within_ten_percent(overrides, stage, seconds):
-    """Half as fast is what twice the sleep makes of it; the rest of the machine's noise is kept small beside it."""
-    usual, slow = (
-        diagnose(slowed.subject(*overrides, **{stage: factor * seconds}), ["learner"], seconds=0.1).model
-        for factor in (1, 2)
-    )
-    assert usual.predict({stage: 0.5}) == pytest.approx(slow.wall, rel=0.1)
-    assert usual.predict({stage: 0.5}) > 1.5 * usual.wall
+    """Half as fast is what twice the sleep makes of it. Both runs play the same matches, and take turns at updates."""
+    set_threads(1)
+    with ExitStack() as held:
+        runs = [
+            held.enter_context(closing(PipelinePart(slowed.subject(*overrides, **{stage: slow}), say=print)))
+            for slow in (seconds, 2 * seconds)
+        ]
+        pairs = [[model_of(run, run.round(0.0)) for run in runs] for _ in range(9)]
+    right = [usual.predict({stage: 0.5}) / slow.wall for usual, slow in pairs]
+    assert median(right) == pytest.approx(1.0, abs=0.1)
+    assert median(usual.predict({stage: 0.5}) / usual.wall for usual, _ in pairs) > 1.5
+
+
+def model_of(run, trained):
+    return make_model([trained], waits=run.waits, helpers=run.helper_count, overlap=run.overlap)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +185,11 @@ def test_the_command_saves_and_compares(run, tmp_path):
     assert "learner rows a second end to end" in done.stdout
     assert "With learner 2 times as fast" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    done = run("diagnose", *quick, "matches=16", "--compare", base, "--json")
+    before = json.loads(base.read_text())
+    base.write_text(json.dumps({**before, "threads": 3}))
+    done = run("diagnose", *quick, "threads=0", "matches=16", "--compare", base, "--json")
     found = json.loads(done.stdout)
+    assert found["diagnosis"]["threads"] == 3
     assert "matches was 32, now 16" in found["notes"]
     assert {"end to end", "learner"} <= {one["name"] for one in found["changes"]}
     done = run("diagnose", *quick, "--compare", base, env={"COLUMNS": "80"})

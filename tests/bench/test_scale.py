@@ -7,16 +7,20 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
+from multiprocessing import Pipe
 
 import msgspec
 import pytest
 
 from sparring.bench.scale import run
+from sparring.bench.scale.cell import _play
 from sparring.bench.scale.contest import KEEP, Measurement, estimates, pending, recommended, still_to_do
 from sparring.bench.scale.grid import Cell, grid, numbers, overrides
 from sparring.bench.scale.run import FILE, Contest, scale
-from sparring.core import InputError, load_game
+from sparring.core import InputError, RandomPlayer, load_game
 from sparring.report.scale import scale_page, scale_plot, scale_table
+from sparring.rollout import Collector, everyone
 from tests.commands import shown
 
 CELLS = [Cell(simulators=s, workers=w, matches=m) for s, w in ((1, 0), (2, 0), (1, 1), (1, 2)) for m in (64, 128, 256)]
@@ -190,13 +194,27 @@ def test_a_contest_that_is_stopped_goes_on_and_its_override_is_one_that_train_ta
     assert {"scale.png", "scale.html"} <= set(os.listdir(tmp_path))
 
 
+@pytest.mark.parametrize("recorded", [[], ["random"]])
+def test_a_cell_plays_as_long_as_it_should_whether_or_not_its_episodes_are_kept(recorded):
+    game = load_game("kuhn")
+    arena = game.arena(game.settings(), matches=4, seed=0)
+    collector = Collector(arena, {"random": RandomPlayer(0)}, everyone(0, 2), record=recorded)
+    ours, theirs = Pipe()
+    with ours, theirs, closing(arena):
+        assert 0.1 <= _play(collector, 0.1, theirs) < 10
+    assert collector.counters.matches > 0
+    assert collector.take_ended() is None
+
+
 @pytest.mark.slow
-def test_battles_over_a_local_server_are_played_and_counted():
+def test_battles_over_a_local_server_are_played_to_their_ends_and_counted():
     small = ["settings.observation=raw", "network.width=32", "network.heads=2", "backend=torch", "threads=1"]
     cell = Cell(simulators=1, matches=4, servers=1)
-    found = run._measured(cell, run._config("pokemon-gen1", small, cell), 0, 2.0, lambda: False)
+    found = run._measured(cell, run._config("pokemon-gen1", small, cell), 0, 15.0, lambda: False)
     assert found.error == ""
     assert found.rate > 0
+    assert found.ended > 0
+    assert found.seconds < 60
     assert found.failed == 0
 
 

@@ -56,8 +56,16 @@ def test_rendering_changes_what_is_between_markers_and_nothing_else(project):
     assert "old" in (project / PAGES[0]).read_text()
     suite.render(check=False)
     text = (project / PAGES[0]).read_text()
-    assert text == "before\n<!-- figures: a -->\n| 1,234.5 |\n<!-- end of figures -->\nafter\n"
+    table = "| 1,234.5 |\n\nMachine: 2 cores.\n"
+    assert text == f"before\n<!-- figures: a -->\n{table}<!-- end of figures -->\nafter\n"
     assert suite.render(check=True) == []
+
+
+def test_rows_of_a_table_that_were_measured_on_different_machines_are_marked(project):
+    write_figures(project, FIGURE, {**FIGURE, "figure": "size", "machine": "4 cores"})
+    table = "| | |\n|---|---|\n| a | {tiny / speed / value / .0f} |\n| b | {tiny / size / value / .0f} |"
+    marked = "| | |\n|---|---|\n| a ¹ | 1234 |\n| b ² | 1234 |\n\nMachine: ¹ 2 cores; ² 4 cores.\n"
+    assert suite.filled(table, Figures(project / "benchmarks" / FIGURES)) == marked
 
 
 def test_of_figures_with_one_name_the_last_counts_or_the_one_beside_what_is_asked_for(project):
@@ -65,9 +73,9 @@ def test_of_figures_with_one_name_the_last_counts_or_the_one_beside_what_is_aske
         project, {**FIGURE, "peer": "A", "ratio": 2}, {**FIGURE, "limit": "B", "ratio": 3, "range": [0.1, 0.25]}
     )
     figures = Figures(project / "benchmarks" / FIGURES)
-    assert figures.text("tiny / speed / ratio / .1f") == "3.0"
-    assert figures.text("tiny / speed @ A / ratio / .1f") == "2.0"
-    assert figures.text("tiny / speed / range / .1%") == "10.0% - 25.0%"
+    assert figures.text("tiny / speed / ratio / .1f")[0] == "3.0"
+    assert figures.text("tiny / speed @ A / ratio / .1f")[0] == "2.0"
+    assert figures.text("tiny / speed / range / .1%") == ("10.0% - 25.0%", "2 cores")
 
 
 @pytest.mark.parametrize(

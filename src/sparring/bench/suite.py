@@ -8,7 +8,8 @@
     <!-- end of figures -->
 
 In a template `{hex_engine / arena steps / value / ,.0f}` is a figure: benchmark, name, field and format. Where figures
-of a name differ in what they are beside, `arena steps @ OpenSpiel` picks one. Of several the last one counts.
+of a name differ in what they are beside, `arena steps @ OpenSpiel` picks one. Of several the last one counts. Below a
+table stands the machine that its figures are of; if there are several, rows are marked.
 """
 
 import json
@@ -31,6 +32,7 @@ PAGES = ("README.md", "docs/benchmarks.md", "docs/replays.md", "docs/rocket.md")
 QUICK = ("hex_engine", "collector", "dataset", "workers")
 """Benchmarks of `make bench-quick`, with their quick forms: those whose peers are installed with the project."""
 _SHARED = "measure"
+_MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
 _MARKED = re.compile(r"(<!-- figures: (?P<table>[\w-]+) -->\n)(?P<body>.*?)(<!-- end of figures -->)", re.DOTALL)
 _FIGURE = re.compile(r"\{([^{}]+)\}")
 
@@ -99,8 +101,8 @@ class Figures:
                 raise InputError(f"{path}, line {number}: not a figure ({type(error).__name__}: {error})") from None
             self._lines.setdefault(key, []).append(line)
 
-    def text(self, asked: str) -> str:
-        """What `benchmark / figure [@ beside] / field / format` is, written as the format says."""
+    def text(self, asked: str) -> tuple[str, str]:
+        """What `benchmark / figure [@ beside] / field / format` is, written as the format says; and its machine."""
         try:
             benchmark, name, field, form = (part.strip() for part in asked.split(" / "))
         except ValueError:
@@ -115,9 +117,37 @@ class Figures:
             raise InputError(f"{{{asked}}}: {self._path} has no such figure")
         value = lines[-1][field]
         try:
-            return " - ".join(format(part, form) for part in (value if isinstance(value, list) else [value]))
+            text = " - ".join(format(part, form) for part in (value if isinstance(value, list) else [value]))
         except (ValueError, TypeError) as error:
             raise InputError(f"{{{asked}}}: {error}") from None
+        return text, str(lines[-1]["machine"])
+
+
+def filled(template: str, figures: Figures) -> str:
+    """A table with its figures, and with the machines that they are of."""
+    rows: list[tuple[str, dict[str, None]]] = []
+    for line in template.splitlines():
+        machines: dict[str, None] = {}
+
+        def figure(found: re.Match[str], machines: dict[str, None] = machines) -> str:
+            text, machine = figures.text(found[1])
+            machines[machine] = None
+            return text
+
+        rows.append((_FIGURE.sub(figure, line), machines))
+    known = list(dict.fromkeys(machine for _, machines in rows for machine in machines))
+    if len(known) > 1:
+        rows = [(_marked(line, [known.index(machine) for machine in machines]), machines) for line, machines in rows]
+        known = [f"{_MARKS[number]} {machine}" for number, machine in enumerate(known)]
+    return "".join(f"{line}\n" for line, _ in rows) + f"\nMachine: {'; '.join(known)}.\n"
+
+
+def _marked(line: str, machines: Sequence[int]) -> str:
+    """A row of a table whose first cell ends in the marks of its machines."""
+    if not machines:
+        return line
+    _, first, rest = line.split("|", 2)
+    return f"| {first.strip()} {''.join(_MARKS[number] for number in machines)} |{rest}"
 
 
 def rendered_pages(root: Path) -> dict[Path, str]:
@@ -130,7 +160,7 @@ def rendered_pages(root: Path) -> dict[Path, str]:
         name = found["table"]
         if name not in templates:
             raise InputError(f"figures: {name}: {TABLES} has no such table; there are: {', '.join(templates)}")
-        return found[1] + _FIGURE.sub(lambda figure: figures.text(figure[1]), templates[name]) + found[4]
+        return found[1] + filled(templates[name], figures) + found[4]
 
     return {root / page: _MARKED.sub(table, (root / page).read_text()) for page in PAGES}
 

@@ -48,7 +48,8 @@ def diagnose(
     subject = find_subject(preset, game, overrides or [])
     if before is not None and compare is not None:
         baseline.check_comparable(compare, before, subject.game.name)
-    found = measure(subject, tests, seconds=seconds, whatif=speeds, say=say)
+    threads = 0 if before is None else before.threads  # a busy machine would be given fewer
+    found = measure(subject, tests, seconds=seconds, whatif=speeds, threads=threads, say=say)
     if save is not None:
         baseline.save_baseline(save, found)
     changes = [] if before is None else baseline.compare(before, found)

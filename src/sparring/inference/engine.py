@@ -8,7 +8,6 @@ an answer.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from time import perf_counter
 
 import numpy as np
 import torch
@@ -28,6 +27,7 @@ from sparring.core import (
 )
 from sparring.core.distribution import ILLEGAL
 from sparring.core.rows import Rows, flatten
+from sparring.core.stages import Spent, clocks
 from sparring.inference.backend import BackendName, pick_step
 from sparring.inference.device import Device, padded_rows, to_numpy
 from sparring.inference.stack import Stack, pays, stacked
@@ -70,6 +70,13 @@ class EngineCounters:
     forwards: int = 0
     rows: int = 0
     forward_seconds: float = 0.0
+    forward_cpu_seconds: float = 0.0
+    """Of the threads that asked."""
+
+    @property
+    def forward(self) -> Spent:
+        """The time of forward passes by both clocks."""
+        return Spent(self.forward_seconds, self.forward_cpu_seconds)
 
     @property
     def mean_batch(self) -> float:
@@ -262,7 +269,7 @@ class InferenceEngine:
     ) -> Answers:
         rows = len(asked)
         with self._lock, torch.inference_mode(), self.device.autocast():
-            start = perf_counter()
+            start = clocks()
             slot = self.device.tensor(asked.slot)
             memory: Memory = {}
             if held.memory:
@@ -287,7 +294,7 @@ class InferenceEngine:
                 value=value,
                 policy=to_numpy(log_probs.exp()) if keep_policy else None,
             )
-            self._count(rows, perf_counter() - start)
+            self._count(rows, clocks() - start)
         return answers
 
     def has_memory(self, policy: str) -> bool:
@@ -303,14 +310,14 @@ class InferenceEngine:
         """
         held = self._held[policy]
         with self._lock, torch.inference_mode(), self.device.autocast():
-            start = perf_counter()
+            start = clocks()
             rows = len(legal)
             memory: Memory = {name: slab.new_zeros(rows, *slab.shape[1:]) for name, slab in held.memory.items()}
             output = self._forward(held, observation, legal, memory)
             log_probs = to_numpy(masked_log_softmax(output.logits[:rows].float(), self.device.tensor(legal), xp=torch))
             values = to_numpy(output.value[:rows])
             _check_rows(policy, np.isfinite(values) & ~np.isnan(log_probs.sum(axis=1)), observation)
-            self._count(rows, perf_counter() - start)
+            self._count(rows, clocks() - start)
         return log_probs, values
 
     def memory(self, policy: str, decisions: Decisions) -> dict[str, Array]:
@@ -385,11 +392,12 @@ class InferenceEngine:
             }
         return held.step(self.device.tensors(observation), self.device.tensor(legal), memory)
 
-    def _count(self, rows: int, seconds: float) -> None:
+    def _count(self, rows: int, spent: Spent) -> None:
         counters = self.counters
         counters.forwards += 1
         counters.rows += rows
-        counters.forward_seconds += seconds
+        counters.forward_seconds += spent.wall
+        counters.forward_cpu_seconds += spent.cpu
 
 
 def _shapes(memory: Memory) -> dict[str, torch.Size]:

@@ -92,8 +92,7 @@ class Counters:
         self.batches += more.batches
         self.matches += more.matches
         self.failed += more.failed
-        for stage, seconds in more.stages.seconds.items():
-            self.stages.add(stage, seconds)
+        self.stages.add_all(more.stages)
 
     def take(self) -> "Counters":
         """The counts so far; they are reset."""

@@ -205,7 +205,7 @@ class SelfPlay(Trainee):
     def _collect(self) -> tuple[Episodes, int]:
         """The next episodes to learn from, and how many were dropped because their weights were too old."""
         rows, max_lag = self.algorithm.batch_size, self._config.max_policy_lag
-        forward_before = self.engine.counters.forward_seconds
+        forward_before = self.engine.counters.forward
         settings = ("matches", f"{self.algorithm.settings_at}.batch_size")
         with self.stages.time("collect"), lower_if_too_large("playing", *settings):
             found = self._ahead.take(wait=True)
@@ -215,7 +215,7 @@ class SelfPlay(Trainee):
                 self._ahead.begin(partial(self.playing.collect, rows))
             kept = recent(found, version=self.engine.policies[POLICY], max_policy_lag=max_lag) if max_lag else found
         if not self._config.overlap:  # otherwise forwards run beside the other stages
-            forward = self.engine.counters.forward_seconds - forward_before
+            forward = self.engine.counters.forward - forward_before
             self.stages.add("forward", forward)
             self.stages.add("collect", -forward)
         return kept, self.playing.take_dropped() + len(found) - len(kept)

@@ -1,13 +1,13 @@
 """A measurement kept in a file, and another compared with it: what has changed beyond noise.
 
-Two runs are taken at different times, on a machine that may be busier in one of them. So each round's figures are
-divided by what a piece of work that is always the same took in that round, and the rounds of both runs are compared by
-rank (Mann and Whitney), which a few disturbed rounds do not move. The interval of the change is that of Hodges and
-Lehmann. Rounds of one run resemble each other more than those of two runs, so a change counts only if the whole
-interval lies beyond what two runs of the same program differ by.
+Two runs are taken at different times, on a machine that may be busier in one of them. So stages are compared in CPU
+time, which other programs do not take, and each round's figures are divided by what a piece of work that is always the
+same took in that round, by the same clock. The rounds of both runs are compared by rank (Mann and Whitney), which a few
+disturbed rounds do not move. The interval of the change is that of Hodges and Lehmann. Rounds of one run resemble each
+other more than those of two runs, so a change counts only if the whole interval lies beyond what two runs of the same
+program differ by.
 """
 
-from collections.abc import Sequence
 from math import erfc, sqrt
 from pathlib import Path
 from typing import Literal
@@ -16,17 +16,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.bench.diagnose.result import FORMAT, Diagnosis
+from sparring.bench.diagnose.result import FORMAT, Diagnosis, Figure
 from sparring.core import InputError
 from sparring.core.files import write_file
 
-Verdict = Literal["slower", "faster", "the same", "not enough evidence"]
+Verdict = Literal["slower", "faster", "the same", "not enough evidence", "too few rounds"]
 
 NOISE = 0.35
 """A margin for what two runs of one program differ by on a machine that others use too; twice the cost is beyond it."""
 _ALPHA = 0.001
 """The probability that rounds of equal speed would be ranked so."""
-_FEW_ROUNDS = 5
 _SMALLEST = 0.02
 """Stages that take less than this share of the whole are too short to be told apart from the clock's own cost."""
 
@@ -67,11 +66,12 @@ def load_baseline(path: Path) -> Diagnosis:
         found = msgspec.convert(about, Diagnosis)
     except (msgspec.ValidationError, RecursionError) as error:
         raise InputError(f"{path}: {error}") from error
-    values = [found.reference, *found.figures.values()]
-    if not all(np.isfinite(part).all() and min(part, default=1.0) >= 0 for part in values):
-        raise InputError(f"{path}: a figure is negative or not finite")
-    if not found.reference or min(found.reference) <= 0:
-        raise InputError(f"{path}: there is no reference of the machine's speed")
+    for figure in found.figures.values():
+        values = [*figure.seconds, *figure.reference]
+        if not np.isfinite(values).all() or min(values, default=1.0) < 0:
+            raise InputError(f"{path}: a figure is negative or not finite")
+        if len(figure.reference) != len(figure.seconds) or min(figure.reference, default=1.0) <= 0:
+            raise InputError(f"{path}: there is no reference of the machine's speed")
     return found
 
 
@@ -89,46 +89,47 @@ def differences(before: Diagnosis, now: Diagnosis) -> list[str]:
     for name, version in now.machine.versions.items():
         if before.machine.versions.get(name) != version:
             lines.append(f"{name} was {before.machine.versions.get(name)}, now {version}")
+    if before.threads != now.threads:
+        lines.append(f"torch's threads were {before.threads}, now {now.threads}")
     keys = before.settings | now.settings
     lines += [
         f"{key} was {before.settings.get(key)}, now {now.settings.get(key)}"
         for key in keys
         if before.settings.get(key) != now.settings.get(key)
     ]
-    ratio = float(np.median(now.reference) / np.median(before.reference))
-    if not 0.8 < ratio < 1.25:
-        word = "slower" if ratio > 1 else "faster"
-        lines.append(
-            f"the machine itself is {max(ratio, 1 / ratio):.2f} times {word} now; changes are corrected for it"
-        )
+    for clock in ("CPU", "wall"):
+        was, here = (_speed(found, clock.lower()) for found in (before, now))
+        if was and here and not 0.8 < here / was < 1.25:
+            word = "slower" if here > was else "faster"
+            times = max(here / was, was / here)
+            lines.append(f"by {clock} time the machine is {times:.2f} times {word} now; changes are corrected for it")
     return lines
 
 
+def _speed(found: Diagnosis, clock: str) -> float:
+    """Seconds of the same work by one clock: how fast the machine was; 0 if no figure is by that clock."""
+    took = [one for figure in found.figures.values() if figure.clock == clock for one in figure.reference]
+    return float(np.median(took)) if took else 0.0
+
+
 def compare(before: Diagnosis, now: Diagnosis) -> list[Change]:
-    """Every figure that both have, but for stages too short to measure."""
+    """Every figure that both have by the same clock, but for stages too short to measure."""
     changes = []
-    whole = {name: float(np.median(now.figures[name])) for name in ("end to end", "arena") if name in now.figures}
-    for name, values in now.figures.items():
-        if name not in before.figures or not values or not before.figures[name]:
+    medians = {name: float(np.median(one.seconds)) for name, one in now.figures.items() if one.seconds}
+    stages = {stage for part in now.shares.values() for stage in part} & medians.keys()
+    pipeline = sum(medians[stage] for stage in stages)
+    for name, here in medians.items():
+        was = before.figures.get(name)
+        if was is None or not was.seconds or was.clock != now.figures[name].clock:
             continue
-        medians = float(np.median(before.figures[name])), float(np.median(values))
-        parent = whole.get("arena" if name.startswith("arena") else "end to end", 0.0)
-        if max(medians) < _SMALLEST * parent or min(medians) <= 0:
+        there = float(np.median(was.seconds))
+        whole = pipeline if name in stages else medians["arena"] if name.startswith("arena") else 0.0
+        if max(here, there) < _SMALLEST * whole or min(here, there) <= 0:
             continue
-        then = _normalised(before.figures[name], before.reference)
-        here = _normalised(values, now.reference)
-        change, low, high = shift(then, here)
-        changes.append(
-            Change(
-                name=name,
-                before=medians[0],
-                now=medians[1],
-                change=change,
-                low=low,
-                high=high,
-                verdict=_verdict(then, here, low, high),
-            )
-        )
+        first, second = _normalised(was), _normalised(now.figures[name])
+        change, low, high = shift(first, second)
+        verdict = _verdict(first, second, low, high)
+        changes.append(Change(name=name, before=there, now=here, change=change, low=low, high=high, verdict=verdict))
     return changes
 
 
@@ -149,9 +150,14 @@ def rank_test(before: NDArray[np.float64], now: NDArray[np.float64]) -> float:
     return erfc(distance / sqrt(n * m * (n + m + 1) / 12) / sqrt(2))
 
 
+def can_decide(before: int, now: int) -> bool:
+    """Whether so many rounds of each run could be told apart at all: if every one of the one were below the other's."""
+    return before > 0 < now and rank_test(np.zeros(before), np.ones(now)) < _ALPHA
+
+
 def _verdict(before: NDArray[np.float64], now: NDArray[np.float64], low: float, high: float) -> Verdict:
-    if min(len(before), len(now)) < _FEW_ROUNDS:
-        return "not enough evidence"
+    if not can_decide(len(before), len(now)):
+        return "too few rounds"
     slower, faster = 1 + NOISE, 1 / (1 + NOISE)
     if rank_test(before, now) < _ALPHA:
         if 1 + low > slower:
@@ -161,10 +167,9 @@ def _verdict(before: NDArray[np.float64], now: NDArray[np.float64], low: float, 
     return "the same" if faster <= 1 + low and 1 + high <= slower else "not enough evidence"
 
 
-def _normalised(values: Sequence[float], reference: Sequence[float]) -> NDArray[np.float64]:
+def _normalised(figure: Figure) -> NDArray[np.float64]:
     """Logarithms of each round's figure over that round's reference; rounds without a figure are left out."""
-    rounds = min(len(values), len(reference))
-    found, speed = np.asarray(values[-rounds:], float), np.asarray(reference[-rounds:], float)
-    kept = found > 0
-    logarithms: NDArray[np.float64] = np.log(found[kept] / speed[kept])
+    took, speed = np.asarray(figure.seconds, float), np.asarray(figure.reference, float)
+    kept = took > 0
+    logarithms: NDArray[np.float64] = np.log(took[kept] / speed[kept])
     return logarithms

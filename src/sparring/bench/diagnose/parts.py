@@ -1,19 +1,24 @@
-"""What is measured of a run, each in short rounds, so that a busy moment of the machine hits all parts alike."""
+"""What is measured of a run, each in short rounds, so that a busy moment of the machine hits all parts alike.
+
+A round has its time by two clocks: wall time, from which shares and rates are made, and CPU time of the thread at work,
+which other programs leave alone, for `--compare`; and beside it what a piece of work that is always the same took.
+"""
 
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-import torch
 
+from sparring.bench.diagnose.reference import mean_of, reference
 from sparring.bench.diagnose.subject import Subject
-from sparring.core import Episodes, Helped, RandomPlayer, Staged, Ticking
+from sparring.core import Arena, Episodes, Helped, RandomPlayer, Staged, Stages, Ticking
 from sparring.core.settings import convert
+from sparring.core.stages import Spent, clocks
 from sparring.inference.engine import Asked
 from sparring.rollout.store import EpisodeStore, read_shard
 from sparring.training.opponents import POLICY, find_opponents
@@ -22,23 +27,10 @@ from sparring.training.self_play import SelfPlay
 
 BATCHES = tuple(2**power for power in range(10))
 """Rows of a forward pass that are tried: 1 to 512."""
-
-
-def reference() -> float:
-    """Seconds of a piece of work that is always the same: how fast this machine is at this moment."""
-    start = perf_counter()
-    total = 0
-    for number in range(60_000):  # the interpreter
-        total += number & 7
-    table = _TABLE[_ORDER]  # memory
-    table.sort()
-    torch.mm(_MATRIX, _MATRIX)  # arithmetic
-    return perf_counter() - start
-
-
-_TABLE = np.random.default_rng(0).random(200_000, np.float32)
-_ORDER = np.random.default_rng(1).permutation(200_000)[:40_000]
-_MATRIX = torch.ones(256, 256)
+_SLICE = 0.02
+"""Seconds of the arena between two looks at the machine's speed."""
+_LOOKS = 3
+"""At the machine's speed, before and after an update."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +41,9 @@ class Played:
     decisions: int
     ticks: int | None
     stages: dict[str, float]
+    cpu: dict[str, float]
+    """CPU seconds by stage."""
+    reference: Spent
 
 
 class ArenaPart:
@@ -62,24 +57,33 @@ class ArenaPart:
 
     def round(self, seconds: float) -> Played:
         """Plays for about so long; what the player takes does not count."""
-        arena, inside, decisions = self._arena, 0.0, 0
-        before = dict(arena.stages.seconds) if isinstance(arena, Staged) else {}
+        arena, inside, decisions, speed = self._arena, Stages(), 0, [reference()]
+        before = _stages(arena)
         ticks = arena.ticks if isinstance(arena, Ticking) else None
         end = perf_counter() + seconds
+        look = perf_counter() + _SLICE
         while perf_counter() < end:
-            start = perf_counter()
-            rows, _ = arena.wait()
-            inside += perf_counter() - start
+            if perf_counter() > look:
+                speed.append(reference())
+                look = perf_counter() + _SLICE
+            with inside.time("arena"):
+                rows, _ = arena.wait()
             if len(rows):
                 decisions += len(rows)
                 action = self._player.act(rows).action
-                start = perf_counter()
-                arena.act(rows, action)
-                inside += perf_counter() - start
-        spent = difference(arena.stages.seconds, before) if isinstance(arena, Staged) else {}
-        spent = with_rest(spent, inside, rest="env/rest" if spent else "env")
+                with inside.time("arena"):
+                    arena.act(rows, action)
+        spent = _stages(arena).since(before)
+        rest = "env/rest" if spent.seconds else "env"
+        stages = with_rest(spent.seconds, inside.seconds["arena"], rest=rest)
+        cpu = with_rest(spent.cpu_seconds, inside.cpu_seconds["arena"], rest=rest)
         ticked = None if ticks is None or not isinstance(arena, Ticking) else arena.ticks - ticks
-        return Played(inside, decisions, ticked, spent)
+        return Played(inside.seconds["arena"], decisions, ticked, stages, cpu, mean_of(speed))
+
+    @property
+    def waits(self) -> str:
+        """The stage in which the arena waits for helpers; "" without any."""
+        return _waits(self._arena)
 
     def close(self) -> None:
         """Ends the arena."""
@@ -93,6 +97,8 @@ class Trained:
     seconds: float
     rows: int
     """Decisions learned from."""
+    decisions: int
+    """Decisions played: an update may learn from what was played before it, or leave rows for the next."""
     batch: float
     """Rows of a forward pass."""
     acting: dict[str, float]
@@ -103,21 +109,46 @@ class Trained:
     """Seconds that the learner waited for episodes, where both go on at once."""
     helpers: dict[str, float]
     """Busy seconds of the arena's helpers, by stage."""
+    cpu: dict[str, float]
+    """CPU seconds by stage."""
+    reference: Spent
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Clocks:
     """Every timer of a run, read at one moment."""
 
-    at: float
+    at: Spent
     rows: int
+    decisions: int
     forwards: int
     answered: int
+    forward: Spent
+    loop: Stages
+    collector: Stages
+    arena: Stages
+    helpers: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Took:
+    """What passed between two moments, by one of the two clocks."""
+
+    whole: float
     forward: float
     loop: dict[str, float]
     collector: dict[str, float]
-    arena: dict[str, float] | None
-    helpers: dict[str, float] = field(default_factory=dict)
+    arena: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Account:
+    """The same, each second in one stage."""
+
+    whole: float
+    acting: dict[str, float]
+    learning: dict[str, float]
+    waiting: float
 
 
 class PipelinePart:
@@ -138,17 +169,26 @@ class PipelinePart:
             undo.pop_all()
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether this process waits for a GPU, so that its CPU time says little."""
+        return self.trainee.engine.device.kind != "cpu"
+
+    @property
     def helper_count(self) -> int:
         """How many helpers step the matches."""
         arena = self._playing.table.arena
         return arena.helpers().count if isinstance(arena, Helped) else 0
 
     @property
-    def helped_by(self) -> tuple[str, str]:
-        """The stage in which helpers are waited for and the setting that makes them more; both empty without any."""
+    def waits(self) -> str:
+        """The stage in which helpers are waited for; "" without any."""
+        return _waits(self._playing.table.arena)
+
+    @property
+    def setting(self) -> str:
+        """The setting for the number of helpers; "" if there cannot be any."""
         arena = self._playing.table.arena
-        found = arena.helpers() if isinstance(arena, Helped) else None
-        return ("", "") if found is None else (found.waits, found.setting)
+        return arena.helpers().setting if isinstance(arena, Helped) else ""
 
     @property
     def decisions_per_match(self) -> float | None:
@@ -165,14 +205,16 @@ class PipelinePart:
         """Updates for about so long, at least one."""
         if self.overlap:
             self.trainee.advance()  # what was collected while nobody learned is learned from first
+        speed = [reference() for _ in range(_LOOKS)]
         before = self._read()
         while True:
             self.trainee.advance()
             now = self._read()
-            if now.at - before.at >= seconds:
+            if now.at.wall - before.at.wall >= seconds:
                 break
         self.trainee.pause()
-        return self._between(before, now)
+        speed += [reference() for _ in range(_LOOKS)]
+        return self._between(before, now, mean_of(speed))
 
     def close(self) -> None:
         """Ends the run, of which nothing is kept."""
@@ -181,24 +223,43 @@ class PipelinePart:
     def _read(self) -> _Clocks:
         run, arena = self.trainee, self._playing.table.arena
         return _Clocks(
-            at=perf_counter(),
+            at=clocks(),
             rows=run.decisions,
+            decisions=self._playing.counters.decisions,
             forwards=run.engine.counters.forwards,
             answered=run.engine.counters.rows,
-            forward=run.engine.counters.forward_seconds,
-            loop=dict(run.stages.seconds),
-            collector=dict(self._playing.counters.stages.seconds),
-            arena=dict(arena.stages.seconds) if isinstance(arena, Staged) else None,
+            forward=run.engine.counters.forward,
+            loop=run.stages.copy(),
+            collector=self._playing.counters.stages.copy(),
+            arena=_stages(arena),
             helpers=dict(arena.helpers().seconds) if isinstance(arena, Helped) else {},
         )
 
-    def _between(self, before: _Clocks, now: _Clocks) -> Trained:
-        wall, forward = now.at - before.at, now.forward - before.forward
-        loop, collector = difference(now.loop, before.loop), difference(now.collector, before.collector)
-        arena = {} if now.arena is None else difference(now.arena, before.arena or {})
-        acting = with_rest(arena, collector["arena"], rest="env/rest" if arena else "env")
-        acting["inference"] = forward
-        acting["search"] = max(0.0, collector["players"] - forward)
+    def _between(self, before: _Clocks, now: _Clocks, speed: Spent) -> Trained:
+        whole, forward = now.at - before.at, now.forward - before.forward
+        loop, collector = now.loop.since(before.loop), now.collector.since(before.collector)
+        arena = now.arena.since(before.arena)
+        wall = self._account(_Took(whole.wall, forward.wall, loop.seconds, collector.seconds, arena.seconds))
+        cpu = self._account(_Took(whole.cpu, forward.cpu, loop.cpu_seconds, collector.cpu_seconds, arena.cpu_seconds))
+        return Trained(
+            seconds=wall.whole,
+            rows=now.rows - before.rows,
+            decisions=now.decisions - before.decisions,
+            batch=(now.answered - before.answered) / max(1, now.forwards - before.forwards),
+            acting=wall.acting,
+            learning=wall.learning,
+            waiting=wall.waiting,
+            helpers={key: max(0.0, value - before.helpers.get(key, 0.0)) for key, value in now.helpers.items()},
+            cpu=cpu.acting | cpu.learning,
+            reference=speed,
+        )
+
+    def _account(self, took: _Took) -> "_Account":
+        """Each second of one clock in one stage."""
+        loop, collector = took.loop, took.collector
+        acting = with_rest(took.arena, collector["arena"], rest="env/rest" if took.arena else "env")
+        acting["inference"] = took.forward
+        acting["search"] = max(0.0, collector["players"] - took.forward)
         acting["record"] = collector["record"]
         # what an update costs once weighs less in a whole one
         once = loop.get("publish", 0.0) * (1.0 - self._share)
@@ -208,17 +269,8 @@ class PipelinePart:
             waiting = collecting
         else:
             acting["collect/rest"] = max(0.0, collecting - sum(acting.values()))
-        accounted = sum(learning.values()) + collecting
-        learning["rest"] = max(0.0, wall - once - accounted)
-        return Trained(
-            seconds=wall - once,
-            rows=now.rows - before.rows,
-            batch=(now.answered - before.answered) / max(1, now.forwards - before.forwards),
-            acting=acting,
-            learning=learning,
-            waiting=waiting,
-            helpers=difference(now.helpers, before.helpers),
-        )
+        learning["rest"] = max(0.0, took.whole - once - sum(learning.values()) - collecting)
+        return _Account(took.whole - once, acting, learning, waiting)
 
 
 class InferencePart:
@@ -233,16 +285,19 @@ class InferencePart:
         for batch in self.batches:
             self._ask(batch)
 
-    def round(self, seconds: float) -> dict[int, list[float]]:
-        """Seconds of each forward pass, by batch; at least three of each."""
-        found: dict[int, list[float]] = {}
+    def round(self, seconds: float) -> dict[int, "Asking"]:
+        """Forward passes of every batch; at least three of each."""
+        found: dict[int, Asking] = {}
+        speed = reference()
         for batch in self.batches:
-            took: list[float] = []
-            while len(took) < 3 or sum(took) < seconds / len(self.batches):
-                start = perf_counter()
+            took: list[Spent] = []
+            until = perf_counter() + seconds / len(self.batches)
+            while len(took) < 3 or perf_counter() < until:
+                start = clocks()
                 self._ask(batch)
-                took.append(perf_counter() - start)
-            found[batch] = took
+                took.append(clocks() - start)
+            before, speed = speed, reference()
+            found[batch] = Asking(took, mean_of([before, speed]))
         return found
 
     def _ask(self, rows: int) -> None:
@@ -256,6 +311,14 @@ class InferencePart:
         self._engine.answer_asked(asked, POLICY)
 
 
+@dataclass(frozen=True)
+class Asking:
+    """Forward passes of one batch in one round."""
+
+    took: list[Spent]
+    reference: Spent
+
+
 class StorePart:
     """The episode store: shards written to a folder for temporary files, and read again."""
 
@@ -265,15 +328,17 @@ class StorePart:
         self._folder = tempfile.TemporaryDirectory(prefix="sparring-diagnose-")
         self._store = EpisodeStore(Path(self._folder.name) / "store", episodes.spec)
 
-    def round(self) -> tuple[float, float]:
-        """Seconds of writing a shard, and of reading it."""
-        start = perf_counter()
+    def round(self) -> "Stored":
+        """Writes a shard and reads it."""
+        speed = [reference()]
+        start = clocks()
         path = self._store.append(self._episodes)
-        written = perf_counter()
+        written = clocks()
         read_shard(path)
-        seconds = written - start, perf_counter() - written
+        read = clocks()
         path.unlink()
-        return seconds
+        speed.append(reference())
+        return Stored(written - start, read - written, mean_of(speed))
 
     def close(self) -> None:
         """Removes the folder."""
@@ -281,9 +346,23 @@ class StorePart:
         self._folder.cleanup()
 
 
-def difference(now: dict[str, float], before: dict[str, float]) -> dict[str, float]:
-    """What was added to each entry; a process that was replaced counts from nothing."""
-    return {key: max(0.0, value - before.get(key, 0.0)) for key, value in now.items()}
+@dataclass(frozen=True)
+class Stored:
+    """A shard written and read."""
+
+    write: Spent
+    read: Spent
+    reference: Spent
+
+
+def _stages(arena: Arena) -> Stages:
+    """The arena's timer so far; nothing for one that has none."""
+    return arena.stages.copy() if isinstance(arena, Staged) else Stages()
+
+
+def _waits(arena: Arena) -> str:
+    """The stage in which the arena waits for helpers; "" without any."""
+    return arena.helpers().waits if isinstance(arena, Helped) else ""
 
 
 def with_rest(stages: dict[str, float], whole: float, *, rest: str) -> dict[str, float]:

@@ -4,12 +4,13 @@ import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from sparring.bench.diagnose.model import Model
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -18,6 +19,17 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     processor: str
     cores: int
     versions: dict[str, str]
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One thing that was measured in every round."""
+
+    clock: Literal["cpu", "wall"]
+    """CPU time of the thread at work; wall time of what waits: for helpers, for a GPU, or for all stages."""
+    seconds: list[float]
+    """A row, round by round."""
+    reference: list[float]
+    """Seconds of the same work beside each round, by the same clock: how fast the machine was."""
 
 
 class BatchFigure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,11 +60,11 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     preset: str
     settings: dict[str, bool | int | float | str]
     machine: Machine
+    threads: int
+    """Of torch."""
     rounds: int
-    figures: dict[str, list[float]]
-    """By name: seconds a row, round by round, of what `--compare` compares."""
-    reference: list[float]
-    """Seconds of the same work each round: how fast the machine was."""
+    figures: dict[str, Figure]
+    """By name: what `--compare` compares."""
     model: Model | None = None
     """Of the pipeline, if it was measured."""
     learner_rows_per_second: float | None = None

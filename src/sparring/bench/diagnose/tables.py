@@ -11,7 +11,13 @@ from sparring.bench.diagnose.result import Diagnosis
 from sparring.core.text import printable
 from sparring.report.tables import plain_table
 
-_STYLES = {"slower": "bold red", "faster": "green", "the same": "dim", "not enough evidence": "yellow"}
+_STYLES = {
+    "slower": "bold red",
+    "faster": "green",
+    "the same": "dim",
+    "not enough evidence": "yellow",
+    "too few rounds": "yellow",
+}
 
 
 def diagnosis_table(found: Diagnosis) -> Group:
@@ -105,8 +111,13 @@ def changes_table(changes: Sequence[Change], notes: Sequence[str]) -> Group:
     table = plain_table(*names, right=names[1:5])
     for one in changes:
         interval = f"{one.low:+.0%} to {one.high:+.0%}"
-        row = (f"{1e6 * one.before:,.2f}", f"{1e6 * one.now:,.2f}", f"{one.change:+.0%}", interval)
+        row = (_microseconds(one.before), _microseconds(one.now), f"{one.change:+.0%}", interval)
         table.add_row(printable(one.name), *row, Text(one.verdict, style=_STYLES[one.verdict]))
     counts = {verdict: sum(one.verdict == verdict for one in changes) for verdict in _STYLES}
     total = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     return Group(table, *(Text(printable(note)) for note in notes), total or "nothing to compare")
+
+
+def _microseconds(seconds: float) -> str:
+    value = 1e6 * seconds
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

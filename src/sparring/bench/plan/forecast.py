@@ -148,7 +148,8 @@ class _Size:
             rows = max(1, rows // learners)
         collect, learn = model.parts(speeds)
         passes = float(self._sizes.get("epochs", self._sizes.get("replay_ratio", 1.0)))
-        rounds = np.asarray(self._rates.figures.get("end to end", [1.0]))
+        measured = self._rates.figures.get("end to end")
+        rounds = np.asarray(measured.seconds if measured is not None else [1.0])
         playing = sum(model.acting.values()) + sum(model.helpers.values())
         busy = playing + sum(model.learning.values())
         return Work(

@@ -10,8 +10,6 @@ from multiprocessing.connection import Connection
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from sparring.core import Arena, Game, InputError, Online, RunError, load_game
 from sparring.core.settings import convert
 from sparring.core.text import printable
@@ -78,9 +76,8 @@ def _play(collector: Collector, seconds: float, line: "Connection[Any, Any]") ->
     """Plays for at least `seconds`, lets finished episodes go, and returns how long it took."""
     start = perf_counter()
     while perf_counter() - start < seconds:
-        _, results = collector.advance()
-        if not np.all(results.failed):
-            collector.collect(1)
+        collector.advance()
+        collector.take_ended()
         if line.poll():
             raise RunError("stopped")
     return perf_counter() - start

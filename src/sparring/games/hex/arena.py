@@ -62,6 +62,7 @@ class HexArena:
         rows = self._rows
         with self.stages.time("encode"):  # the masks too: one kernel writes both
             k = collect(tuple(self._slots), self._rules.opening, tuple(self._buffers))
+        with self.stages.time("env"):
             results = self._take_results()
         if k == self.matches:
             return rows, results

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sparring.core import Decisions, GameSpec, Helpers, IllegalAction, InputError, Results, Stages
 from sparring.core.cache import cache_folder
 from sparring.core.machine import cpu_seconds
+from sparring.core.stages import Spent, clocks
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.actions.offer import WIDTH, named
 from sparring.games.pokemon.belief.seat import Believing
@@ -140,7 +141,7 @@ class PokemonArena:
         ready, is_ready, deadline = 0, SeatState.READY, 0.0
         while not ended and (not ready or self._gathers(len(rows), deadline)):
             events = self._events(max(0.0, deadline - time.monotonic()) if ready else None)
-            began = time.perf_counter()
+            began = clocks()
             for event in events:
                 slot = self._slot.get(event.battle)
                 if slot is None:
@@ -172,7 +173,7 @@ class PokemonArena:
                     deadline = time.monotonic()  # its rows are void: gather no others in their place
                 elif type(event) is Refused:
                     raise IllegalAction(self._refusal(event))
-            self.stages.add("encode/track", time.perf_counter() - began)
+            self.stages.add("encode/track", clocks() - began)
             if rows and not deadline:
                 deadline = time.monotonic() + self._patience
         if ended:
@@ -260,11 +261,11 @@ class PokemonArena:
 
     def _events(self, timeout: float | None) -> list[Event]:
         """What the simulator says; waiting for it, and reading it, are stages of their own."""
-        began, waited = time.perf_counter(), self._simulator.waited
+        began, waited = clocks(), self._simulator.waited
         events = self._simulator.wait(timeout)
-        blocked = self._simulator.waited - waited
+        blocked = Spent(self._simulator.waited - waited, 0.0)
         self.stages.add(_SIMULATOR, blocked)
-        self.stages.add("env/pipe", time.perf_counter() - began - blocked)
+        self.stages.add("env/pipe", clocks() - began - blocked)
         return events
 
     def _gathers(self, rows: int, deadline: float) -> bool:
