@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from sparring.core import InputError
-from sparring.launch.jobs import find_job, submit
+from sparring.launch import jobs
+from sparring.launch.jobs import cancel, find_job, submit
 from sparring.launch.programs import NoAnswer
 from sparring.launch.request import checked
 
@@ -96,6 +97,26 @@ def test_what_slurm_refuses_is_said_in_its_words(programs, tmp_path, body, words
     with pytest.raises(NoAnswer, match=words):
         submit(asked(tmp_path), "")
     assert not (tmp_path / "runs/r/job/job.json").exists()
+
+
+ENDED = 'echo "JobId=41 JobState=COMPLETED Reason=None"'
+RUNS = 'echo "JobId=41 JobState=RUNNING Reason=None"'
+
+
+@pytest.mark.parametrize("now", [True, False])
+def test_a_job_that_ends_while_it_is_cancelled_is_no_failure(programs, tmp_path, monkeypatch, now):
+    """SLURM then refuses the signal, without a word."""
+    monkeypatch.setattr(jobs, "_ASK_SECONDS", 0.0)
+    sent = submit(asked(tmp_path), "")
+    programs(scontrol=f"[ -e ended ] && {ENDED} || {RUNS}", scancel="touch ended; exit 229")
+    cancel(sent, now=now, say=lambda text: None)
+
+
+def test_a_job_that_may_not_be_cancelled_is_said(programs, tmp_path):
+    sent = submit(asked(tmp_path), "")
+    programs(scontrol=RUNS, scancel='echo "scancel: error: Kill job error: Access denied" >&2; exit 1')
+    with pytest.raises(NoAnswer, match="Access denied"):
+        cancel(sent, now=False, say=lambda text: None)
 
 
 @pytest.mark.parametrize("word", ["12;ls", "-1", "12_", "1" * 20, "../12", "$(id)", "12\n", "٣"])

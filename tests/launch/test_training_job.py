@@ -82,7 +82,9 @@ def test_a_test_is_short_small_and_in_a_folder_of_its_own(tmp_path):
     assert made.request.run == str(tmp_path / "runs" / "kuhn-ppo-test")
     assert made.request.hours < 0.2
     assert "decisions=4096" in made.script
-    assert "partition main: for short jobs" in said[0], "ten minutes are too long for the partition debug"
+    assert "partition main: the shortest limit that is long enough" in said[0], (
+        "ten minutes are too long for the partition debug"
+    )
 
 
 @pytest.mark.parametrize("preset", sorted(preset_names()))

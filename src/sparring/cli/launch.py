@@ -25,7 +25,7 @@ def slurm(
         int | None, typer.Option(min=1, help="Processes on each.  [default: one a GPU, or one]")
     ] = None,
     hours: Annotated[
-        float, typer.Option(min=1 / 60, help="Time limit; at it the job is saved and queued again.")
+        float, typer.Option(min=0.01, help="Time limit; before it the run is saved, and the job queued again.")
     ] = 6.0,
     partition: Annotated[str | None, typer.Option(help="[default: the cluster's, or one that fits]")] = None,
     account: Annotated[str | None, typer.Option(help="Who pays.  [default: yours]")] = None,

@@ -233,15 +233,27 @@ def cancel(job: Job, *, now: bool, say: Callable[[str], None]) -> None:
     Waits until it is over. The signal is repeated, as one that comes before training has begun is not heard.
     """
     if now or job.kept is None:
-        call("scancel", job.number)
+        _scancel(job.number)
         return
     for task in job.tasks():
         write_file(task.note, b"")
-    call("scancel", "--state=PENDING", job.number)
+    _scancel(job.number, "--state=PENDING")
     told = False
-    while any(not record.over for record in records(job.number)):
+    while active := [record for record in records(job.number) if not record.over]:
         if not told:
             told = True
             say(f"job {job.number} ends when its update is saved; Ctrl-C leaves it to that, --now does not wait")
-        call("scancel", f"--signal={job.kept.signal}", job.number)
+        for record in active:
+            if record.state == "RUNNING":
+                _scancel(record.job, f"--signal={job.kept.signal}")
         time.sleep(_ASK_SECONDS)
+
+
+def _scancel(number: str, *words: str) -> None:
+    """Calls `scancel`; that a job has just ended is no failure."""
+    try:
+        call("scancel", *words, number)
+    except NoAnswer:
+        known = records(number)
+        if not known or any(record.waits or record.state == "RUNNING" for record in known):
+            raise

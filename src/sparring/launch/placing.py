@@ -72,7 +72,7 @@ def _in_partition(
     free = sum(node.free for node in nodes)
     why = "as asked" if request.partition else "the default" if partition.default else "where it fits"
     if request.brief and not request.partition:
-        why = "for short jobs"
+        why = "for short jobs" if _BRIEF.search(partition.name) else "the shortest limit that is long enough"
     smallest = min(nodes, key=lambda node: (node.cpus, node.memory))
     cpus, cpus_reason = _cpus(request, smallest, cpus_per_process)
     memory, memory_reason = _memory(request, smallest, cpus)

@@ -43,7 +43,7 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     nodes: Count = 1
     gpus_per_node: Annotated[int, Meta(ge=0, le=1024)] = 0
     processes_per_node: Count = 1
-    hours: Annotated[float, Meta(ge=1 / 60, le=24 * 365)] = 6.0
+    hours: Annotated[float, Meta(ge=0.01, le=24 * 365)] = 6.0
     partition: str | None = None
     account: str | None = None
     qos: str | None = None
