@@ -1,5 +1,6 @@
 """A side's observation holds nothing that the side may not know."""
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -27,30 +28,34 @@ def observations(points: list[dict[str, Any]], tables: int | str, side: int) -> 
     return seen
 
 
-def by_battle(points: Any) -> list[list[dict[str, Any]]]:
-    return [list(group) for _, group in groupby(points, key=lambda point: point["battle"])]
+def by_battle(points: Any) -> Iterator[list[dict[str, Any]]]:
+    for _, group in groupby(points, key=lambda point: point["battle"]):
+        yield list(group)
 
 
 def spoken(lines: list[str]) -> list[str]:
     return [line for line in lines if not line.startswith("|t:|")]
 
 
-@pytest.mark.parametrize(
-    ("format", "teams"),
-    [
-        pytest.param("gen1randombattle", "", id="gen1"),
-        pytest.param("gen9randombattle", "", id="gen9"),
-        pytest.param("gen9randomdoublesbattle", "", id="gen9-doubles"),
-        pytest.param("gen9vgc2024regg", "gen9randomdoublesbattle", id="gen9-vgc"),
-        pytest.param("gen9championsvgc2026regmb", "gen9championsrandombattle", id="champions-vgc"),
-    ],
-)
-def test_hidden_facts_of_the_foe_leave_the_observation_unchanged_until_they_show(format: str, teams: str) -> None:
+FAMILIES = [
+    pytest.param("gen1randombattle", "", id="gen1"),
+    pytest.param("gen9randombattle", "", id="gen9"),
+    pytest.param("gen9randomdoublesbattle", "", id="gen9-doubles"),
+    pytest.param("gen9vgc2024regg", "gen9randomdoublesbattle", id="gen9-vgc"),
+    pytest.param("gen9championsvgc2026regmb", "gen9championsrandombattle", id="champions-vgc"),
+]
+
+
+def check_hidden_facts(format: str, teams: str, battles: int) -> None:
+    """Plays battles twice with other hidden facts of the foe, and compares what is seen until they show."""
     tables = find_format(format).tables
-    battles = by_battle(play(format, 5, 5, teams, steps=12))
-    others = by_battle(play(format, 5, 5, teams, hidden=True, steps=12))
     compared = 0
-    for one, other in zip(battles, others, strict=True):
+    pairs = zip(
+        by_battle(play(format, battles, 5, teams, steps=12)),
+        by_battle(play(format, battles, 5, teams, hidden=True, steps=12)),
+        strict=True,
+    )
+    for one, other in pairs:
         assert one[0]["truth"]["sides"][1] != other[0]["truth"]["sides"][1]
         seen, seen_other = observations(one, tables, 0), observations(other, tables, 0)
         for index, (point, changed) in enumerate(zip(one, other, strict=False)):
@@ -60,7 +65,19 @@ def test_hidden_facts_of_the_foe_leave_the_observation_unchanged_until_they_show
             for name, field in seen[index].items():
                 np.testing.assert_array_equal(field, seen_other[index][name], err_msg=name)
             compared += 1
-    assert compared >= 5
+    assert compared >= battles
+
+
+@pytest.mark.parametrize(("format", "teams"), FAMILIES)
+def test_hidden_facts_of_the_foe_leave_the_observation_unchanged_until_they_show(format: str, teams: str) -> None:
+    check_hidden_facts(format, teams, battles=5)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(("format", "teams"), FAMILIES)
+def test_hidden_facts_leave_the_observation_unchanged_in_many_battles(format: str, teams: str) -> None:
+    check_hidden_facts(format, teams, battles=500)
 
 
 def test_foes_that_were_never_seen_are_empty_rows() -> None:

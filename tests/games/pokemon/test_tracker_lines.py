@@ -395,3 +395,69 @@ def test_a_rampage_that_another_move_called_is_not_in_the_list() -> None:
     )
     names = [load_dex(9).moves.ids[number] for number in see(called)["move_ids"][6].tolist()]
     assert names == ["copycat", "", "", ""]
+
+
+GENERATION_1 = (
+    *("|gametype|singles", "|teamsize|p1|6", "|teamsize|p2|6", "|start"),
+    *("|switch|p1a: Mew|Mew|100/100", "|switch|p2a: Onix|Onix|100/100", "|turn|1"),
+)
+DESYNC = (
+    "|-hint|Desync Clause Mod activated!",
+    "|-hint|In Gen 1, if both players would see the same Pokémon using different moves, the Pokemon defaults to the "
+    "move shown from the perspective of the player controlling that Pokémon.",
+)
+
+
+def known_moves(tracker: Tracker, row: int) -> list[str]:
+    return [tracker.tables.dex.moves.ids[number] for number in see(tracker)["move_ids"][row] if number]
+
+
+def test_a_move_made_by_the_desync_clause_need_not_be_its_users_own() -> None:
+    tracker = track(*GENERATION_1, *DESYNC, "|move|p2a: Onix|Surf|p1a: Mew", generation=1)
+    assert known_moves(tracker, 6) == []
+    tracker.lines(("|turn|2", "|move|p2a: Onix|Dig|p1a: Mew"))
+    assert known_moves(tracker, 6) == ["dig"]
+
+
+def test_the_desync_clause_does_not_outlast_its_turn() -> None:
+    tracker = track(*GENERATION_1, *DESYNC, "|turn|2", "|move|p2a: Onix|Dig|p1a: Mew", generation=1)
+    assert known_moves(tracker, 6) == ["dig"]
+
+
+@pytest.mark.parametrize(
+    ("later", "spared"),
+    [
+        (("|turn|2", "|move|p1a: Mew|Bite|p2a: Onix", "|cant|p2a: Onix|flinch"), True),
+        (("|move|p1a: Mew|Wrap|p2a: Onix|[miss]", "|-miss|p1a: Mew"), True),
+        (("|move|p1a: Mew|Sing|p2a: Onix", "|-status|p2a: Onix|slp"), True),
+        (("|move|p1a: Mew|Surf|p2a: Onix",), False),
+        (("|turn|2", "|cant|p2a: Onix|frz"), False),
+    ],
+    ids=["flinch", "bind", "sleep", "a hit", "freeze"],
+)
+def test_what_spares_a_pokemon_its_rest_in_generation_1(later: tuple[str, ...], spared: bool) -> None:
+    tracker = track(
+        *GENERATION_1, "|move|p2a: Onix|Hyper Beam|p1a: Mew", "|-mustrecharge|p2a: Onix", *later, generation=1
+    )
+    assert see(tracker)["active"][FOE, ActiveColumn.RECHARGING] == float(not spared)
+
+
+def test_a_request_tells_of_a_flinch_that_spared_the_own_pokemon_its_rest() -> None:
+    lines = ("|move|p1a: Mew|Hyper Beam|p2a: Onix", "|-mustrecharge|p1a: Mew", "|move|p2a: Onix|Bite|p1a: Mew")
+    own = entry("Mew", "Mew", active=True, moves=["hyperbeam", "surf"], item="", baseAbility="", ability="")
+    moves = [{"move": id, "id": id, "pp": 5, "maxpp": 8} for id in own["moves"]]
+    for asked, rests in ((moves, 0.0), ([{"move": "Recharge", "id": "recharge"}], 1.0)):
+        tracker = track(*GENERATION_1, *lines, generation=1)
+        tracker.request({"active": [{"moves": asked}], "side": {"id": "p1", "pokemon": [own]}})
+        assert see(tracker)["active"][OWN, ActiveColumn.RECHARGING] == rests
+
+
+def test_a_mimicked_move_counts_down_from_what_mimic_had_left_in_generation_1() -> None:
+    mimicked = ("|move|p2a: Onix|Mimic|p1a: Mew", "|-start|p2a: Onix|Mimic|Fire Blast")
+    tracker = track(*GENERATION_1, *mimicked, generation=1)
+    left = [15, *(15 - used for used in range(1, 9))]  # Mimic has 16, Fire Blast at most 8
+    for pp in left:
+        view = see(tracker)
+        assert view["active_moves"][FOE, 0, MoveColumn.PP] == pytest.approx(min(pp, 8) / 8)
+        assert view["moves"][6, 0, MoveColumn.PP] == pytest.approx(pp / 16)
+        tracker.line("|move|p2a: Onix|Fire Blast|p1a: Mew")

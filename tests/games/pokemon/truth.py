@@ -306,8 +306,7 @@ class Checker:
                 most = float(column[MoveColumn.MAX_PP]) * PP_SCALE
                 left = round(float(column[MoveColumn.PP]) * most)
                 # What Mimic gets in generation 1 may have more PP than its most; ours stops there.
-                if not (self.generation == 1 and where.endswith("now") and told[move]["pp"] > told[move]["maxpp"]):
-                    self._same(where, f"pp of {move}", left, told[move]["pp"])
+                self._same(where, f"pp of {move}", left, min(told[move]["pp"], told[move]["maxpp"]))
                 if not where.endswith("now"):
                     self._same(where, f"most pp of {move}", round(most), told[move]["maxpp"])
 
@@ -353,8 +352,11 @@ class Checker:
             self._same(where, f"{stat} boost", round(float(columns[column]) * BOOST_SCALE), truth["boosts"][stat])
         volatiles = truth["volatiles"]
         for id, column in VOLATILE_FLAGS.items():
-            if id != "twoturnmove" or not self.within_turn:  # lasts to the end of the second turn
-                self._same(where, id, bool(columns[column]), id in volatiles)
+            if id == "twoturnmove" and self.within_turn:  # lasts to the end of the second turn
+                continue
+            if id == "mustrecharge" and side == 1 and id not in volatiles and self._may_rouse(fields, place ^ 2):
+                continue
+            self._same(where, id, bool(columns[column]), id in volatiles)
         for flag, ids_of_flag in SINGLE_TURN_FLAGS.items():
             there = any(id in volatiles for id in ids_of_flag)
             if flag == ActiveColumn.FLINCH_RISK:  # Showdown goes on with it after the move
@@ -383,6 +385,12 @@ class Checker:
             handed = self.generation == 4 and not last  # Showdown hands on the move that brought a replacement
             if not last.startswith("max") and not handed:  # max moves are remembered before abilities change their type
                 self._same(where, "last move", self._move(last), self._move(truth["lastMove"]))
+
+    def _may_rouse(self, fields: dict[str, Any], place: int) -> bool:
+        """Whether the last move at `place` may have spared its target the rest, by a flinch that no line tells."""
+        move = self.dex.raw["moves"].get(self.dex.moves.ids[fields["active_ids"][place][ActiveId.LAST_MOVE]], {})
+        effects = move.get("secondaries") or ()
+        return self.generation == 1 and any(effect.get("volatileStatus") == "flinch" for effect in effects)
 
     def _compare_side(self, where: str, columns: Any, truth: dict[str, Any], conditions: dict[str, Any]) -> None:
         self._compare_slots(where, columns, truth)

@@ -53,7 +53,7 @@ _HANDLERS = {
 
 NEWS: frozenset[str] = frozenset(
     (
-        *("-center", "-combine", "-crit", "-hint", "-hitcount", "-message", "-notarget", "-nothing", "-ohko"),
+        *("-center", "-combine", "-crit", "-hitcount", "-message", "-notarget", "-nothing", "-ohko"),
         *("-resisted", "-supereffective", "-waiting", "-zbroken", "-candynamax", "clearpoke"),
         *("gen", "tier", "rated", "rule", "player", "updatepoke", "request", "seed", "message", "debug", "error"),
         *("bigerror", "init", "deinit", "title", "raw", "html", "uhtml", "uhtmlchange", "t:", "inactive"),

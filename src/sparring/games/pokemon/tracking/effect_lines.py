@@ -1,7 +1,7 @@
 """Lines about what lasts on a Pokémon: volatile effects, and what they do to moves, types and abilities."""
 
 from sparring.games.pokemon import column_numbers as c
-from sparring.games.pokemon.columns import MOVES, PP_SCALE, SLOTS
+from sparring.games.pokemon.columns import MOVES, SLOTS
 from sparring.games.pokemon.tracking.effects import (
     BINDING,
     COUNTED,
@@ -98,7 +98,7 @@ def _mimic(view: View, place: int, name: str) -> None:
     for index in range(MOVES):
         if view.ids[start + index] == mimic:
             at = PLACE_MOVES_START[place] + index * MOVE_WIDTH
-            left = round(view.floats[at + c.MOVE_PP] * view.floats[at + c.MOVE_MAX_PP] * PP_SCALE)
+            left = view.pp_left(at)
             if view.generation > 1:
                 left = min(5, view.tables.base_pp[move])
             if view.generation > 4:

@@ -215,6 +215,7 @@ def on_turn(view: View, parts: list[str]) -> None:
     view.turn = turn
     view.floats[FIELD + c.FIELD_TURN] = min(1.0, view.turn / 100)
     view.passing = -1
+    view.desynced = False
     ids, floats = view.ids, view.floats
     for standing, turns in _TURNS_ON_THE_FIELD:
         if ids[standing] and floats[turns] < 1.0:

@@ -29,8 +29,11 @@ _NO_PRESSURE = frozenset(
     TARGETS.index(name) for name in ("self", "allies", "allySide", "allyTeam", "foeSide", "adjacentAlly")
 )
 _ABILITY = tuple(start + c.ACTIVE_ID_ABILITY for start in PLACE_IDS_START)
+_RECHARGING = tuple(start + c.ACTIVE_RECHARGING for start in PLACE_START)
 _TURNED_BACK = frozenset({"ability: Magic Bounce", "move: Magic Coat", "move: Snatch"})
 """What makes a Pokémon use a foe's move on the foe's turn to act, not on its own."""
+_DESYNC = "In Gen 1, if both players would see the same Pokémon using different moves"
+"""How the hint starts that the next move is not the one that its Pokémon was told, be it another Pokémon's."""
 
 
 def on_move(view: View, parts: list[str]) -> None:
@@ -38,6 +41,7 @@ def on_move(view: View, parts: list[str]) -> None:
     place = view.standing(parts[2])
     if place < 0:
         return
+    desynced, view.desynced = view.desynced, False
     view.mover = place
     view.promised = -1
     view.stolen = 0
@@ -60,6 +64,8 @@ def on_move(view: View, parts: list[str]) -> None:
         act(view, place)
     if move in tables.side_guards and view.generation > 5 and "[still]" not in parts:
         stall(view, place)
+    if view.generation == 1 and move in tables.binding:  # whether it hits or not
+        view.floats[_RECHARGING[place ^ SLOTS]] = 0.0
     if source and not locked and tables.move(effect_id(source)) != move:
         _call(view, place, move, source, parts)
         return
@@ -70,7 +76,7 @@ def on_move(view: View, parts: list[str]) -> None:
         view.passing = place
         view.shedding = name == "Shed Tail"
     called = source == "lockedmove" and _listed(view, PLACE_MOVE_IDS_START[place], move) < 0  # Copycat's rampage
-    if move not in tables.borrowed and not called:
+    if move not in tables.borrowed and not called and not desynced:
         if view.generation == 1:
             locked = _spent_otherwise_in_generation_1(view, place, move, source)
         caught = bool(source) and view.generation == 4  # there Pursuit pays nothing to the Pressure of who leaves
@@ -130,9 +136,13 @@ def _learn(view: View, place: int, move: int, spent: int) -> None:
         if index >= 0 and (transformed or ids[MOVE_IDS_START[row] + index] != ids[start + index]):
             at = PLACE_MOVES_START[place] + index * MOVE_WIDTH
             floats[at + c.MOVE_REVEALED] = 1.0
-            view.spend_pp(at, spent)
             if view.generation == 1 and not transformed:  # what was mimicked shares the PP of Mimic
-                view.spend_pp(MOVES_START[row] + index * MOVE_WIDTH, spent)
+                own = MOVES_START[row] + index * MOVE_WIDTH
+                view.spend_pp(own, spent)
+                left, most = view.pp_left(own), floats[at + c.MOVE_MAX_PP] * PP_SCALE
+                floats[at + c.MOVE_PP] = left / most if left < most else 1.0
+            else:
+                view.spend_pp(at, spent)
             return
         if transformed:
             return
@@ -205,11 +215,19 @@ def on_cant(view: View, parts: list[str]) -> None:
     # In generation 1 other reasons only put off a second turn.
     if not forbade and (view.generation > 1 or reason in ("par", "recharge")):
         act(view, place)
+    elif reason == "flinch":
+        view.floats[_RECHARGING[place]] = 0.0
     if reason == "slp":
         slept = POKEMON_START[view.active[place]] + c.POKEMON_SLEEP_TURNS
         view.floats[slept] = min(MOST_TURNS, view.floats[slept] + TURN)
     elif reason.startswith(("ability: ", "item: ")):
         reveal(view, reason, view.active[place])
+
+
+def on_hint(view: View, parts: list[str]) -> None:
+    """`|-hint|In Gen 1, if both players ...`: the Desync Clause."""
+    if len(parts) > 2 and parts[2].startswith(_DESYNC):
+        view.desynced = True
 
 
 def on_prepare(view: View, parts: list[str]) -> None:
@@ -253,6 +271,7 @@ def write_borrowed(view: View, start: int, move: int, left: int, most: int) -> N
 HANDLERS: dict[str, Handler] = {
     "move": on_move,
     "cant": on_cant,
+    "-hint": on_hint,
     "-prepare": on_prepare,
     "-anim": on_anim,
     "-mustrecharge": on_mustrecharge,

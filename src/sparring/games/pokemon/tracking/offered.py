@@ -185,6 +185,8 @@ def _write_place(view: View, place: int, row: int, entry: Entry, asked: Asked | 
         return
     moves = asked["moves"]
     locked = "pp" not in moves[0]
+    if view.generation == 1 and moves[0]["id"] != "recharge":  # a flinch, which no line tells, spares it the rest
+        floats[start + c.ACTIVE_RECHARGING] = 0.0
     if not locked and len(moves) == len(known.numbers):
         _write_pp(view, place, known, moves)
     else:  # a request for a locked move names only that

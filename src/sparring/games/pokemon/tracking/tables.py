@@ -63,6 +63,7 @@ class Tables:
         """Moves that never belong to a Pokémon's own list."""
         self.stalling: set[int] = {dex.moves[id] for id in STALLING_MOVES} - {0}
         self.side_guards: set[int] = {dex.moves[id] for id in SIDE_GUARDS} - {0}
+        self.binding: set[int] = {dex.moves[id] for id in ("bind", "clamp", "firespin", "wrap")}
         self.passing: set[int] = {dex.moves["batonpass"], dex.moves["shedtail"]}
         self.slot_effects: set[int] = {dex.moves["wish"], dex.moves["healingwish"], dex.moves["lunardance"]}
         self.neutralizing_gas: int = dex.abilities["neutralizinggas"]

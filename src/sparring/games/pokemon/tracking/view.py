@@ -81,6 +81,8 @@ class View:
         """The place whose Pokémon joins in a dance."""
         self.promised = -1
         """The place whose Pokémon is giving itself up for the next one."""
+        self.desynced = False
+        """The next move is not the one that its Pokémon was told: nobody learns from it what that one has."""
         self.stolen = 0
         """The item that the last move took from its holder and used: it works for another."""
         self.fainted: list[int] = [0, 0]
@@ -350,6 +352,10 @@ class View:
             # PP are whole numbers: rounding keeps float32 errors from adding up.
             left = round((floats[start + c.MOVE_PP] - amount / most) * most) / most
             floats[start + c.MOVE_PP] = left if 0.0 < left < 1.0 else 1.0 if left > 0.0 else 0.0
+
+    def pp_left(self, start: int) -> int:
+        """PP of the move whose columns start at `start`."""
+        return round(self.floats[start + c.MOVE_PP] * self.floats[start + c.MOVE_MAX_PP] * PP_SCALE)
 
     # Time.
 
