@@ -40,7 +40,7 @@ def believed_teams(
     names = [
         next((line[3] for line in lines if line[1:3] == ["player", side] and line[3:]), "") for side in ("p1", "p2")
     ]
-    teams = [
+    teams: list[dict[str, Any]] = [
         {
             "player": name,
             "pokemon": [
