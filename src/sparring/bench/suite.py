@@ -28,7 +28,7 @@ from sparring.core.files import append_file, write_file
 from sparring.report.progress import duration
 
 FIGURES, TABLES = "figures.jsonl", "tables.md"
-PAGES = ("README.md", "docs/benchmarks.md", "docs/replays.md", "docs/rocket.md")
+PAGES = ("README.md", "docs/benchmarks.md", "docs/hex.md", "docs/replays.md", "docs/rocket.md")
 QUICK = ("hex_engine", "collector", "dataset", "workers")
 """Benchmarks of `make bench-quick`, with their quick forms: those whose peers are installed with the project."""
 _SHARED = "measure"
