@@ -12,7 +12,7 @@ from sparring.learn.sharding import joined_parts, own_rows
 from tests.learn import together
 from tests.warm import group
 
-KINDS = ("imitation", "offline")
+KINDS = ("imitation", "offline", "ppo")
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
@@ -62,7 +62,10 @@ def read(folder, name, kind, rank):
     return losses, held, rows, load_file(folder / f"{name}.{kind}.{rank}.values")["values"]
 
 
-@pytest.mark.parametrize(("kind", "other"), [("imitation", "copied"), ("imitation", "alone"), ("offline", "copied")])
+@pytest.mark.parametrize(
+    ("kind", "other"),
+    [(kind, "copied") for kind in KINDS] + [("imitation", "alone"), ("ppo", "alone")],
+)
 def test_it_comes_to_the_same_weights_and_losses(folder, kind, other):
     found, expected = (load_file(folder / f"{name}.{kind}.safetensors") for name in ("spread", other))
     assert found.keys() == expected.keys() == together.layered().state_dict().keys()

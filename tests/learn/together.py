@@ -45,7 +45,7 @@ def layered(seed=0):
 def learner_of(kind, network, *, sharded=False):
     one = {"minibatch_size": 1 << 20, "learning_rate": 3e-3}
     if kind == "ppo":
-        return Ppo(network, PpoSettings(epochs=2, **one), device=poker.CPU, seed=parallel.rank())
+        return Ppo(network, PpoSettings(epochs=2, **one), device=poker.CPU, seed=parallel.rank(), sharded=sharded)
     if kind == "magnet":
         settings = MagnetSettings(period=3, ppo=PpoSettings(epochs=2, **one))
         return Magnet(network, settings, device=poker.CPU, seed=parallel.rank())
@@ -102,10 +102,10 @@ def save(folder, kind, losses, learner):
 
 
 def spread(folder, name, *, sharded):
-    """Twenty updates of learners from data with a network of layers; its weights, and what it says to rows."""
-    for kind in ("imitation", "offline"):
+    """Twenty updates of learners with a network of layers; its weights, and what it says to rows."""
+    for kind in ("imitation", "offline", "ppo"):
         learner = learner_of(kind, layered(seed=parallel.rank()), sharded=sharded)
-        episodes = poker.collect(300)
+        episodes = poker.collect(300, played=layered(), segment=4) if kind == "ppo" else poker.collect(300)
         losses = [advance(learner, episodes, number) for number in range(STEPS)]
         part = own_part(episodes)
         _, values = row_outputs(learner.policy, part, device=poker.CPU, rows=40)

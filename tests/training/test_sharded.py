@@ -138,5 +138,28 @@ def test_what_cannot_be_spread_is_one_line():
     ):
         with pytest.raises(InputError, match=line):
             validate_config({**TINY_STUDY, **spread, **changes}, where="test")
-    with pytest.raises(InputError, match="parallel.sharded: ppo plays with its policy; allowed: false"):
-        load_config("kuhn-ppo", ["parallel.sharded=true"])
+    for preset, changes, line in (
+        ("kuhn-rnad", [], "parallel.sharded: not for rnad, but for ppo, imitation and offline"),
+        ("kuhn-ppo", ["league.every=5"], "parallel.sharded: not with a league or with data_share; allowed: false"),
+    ):
+        with pytest.raises(InputError, match=line):
+            load_config(preset, ["parallel.sharded=true", *changes])
+
+
+@pytest.mark.parametrize("ends", [[260], pytest.param([300, 600], marks=SLOW)])
+def test_a_policy_that_plays_is_whole_wherever_it_does(tmp_path, ends):
+    """A run with copies has the same matches, weights and losses, also if this one was saved and went on in between."""
+    words = ["kuhn-ppo", "network.width=8", "learner.batch_size=64", "learner.minibatch_size=32", "matches=8"]
+    words += ["learner.lr_schedule=constant", "threads=1", "evaluation.every=0", "evaluation.matches=4", "report=[]"]
+    for run, sharded, parts in (("copied", "false", ends[-1:]), ("spread", "true", ends)):
+        for decisions in parts:
+            more = [f"parallel.sharded={sharded}", f"decisions={decisions}", "--run", tmp_path / run]
+            started = group("train", *words, *more)
+            said = [process.communicate()[1] for process in started]
+            assert [process.returncode for process in started] == [0, 0], said
+    assert_close(weights(tmp_path / "spread"), weights(tmp_path / "copied"))
+    found, expected = (
+        [line["loss/policy_loss"] for line in lines(tmp_path / run) if "loss/policy_loss" in line]
+        for run in ("spread", "copied")
+    )
+    assert found == pytest.approx(expected, rel=1e-3, abs=1e-5)

@@ -60,11 +60,13 @@ class PpoSettings(OptimiserSettings, frozen=True, kw_only=True, tag_field="kind"
 class Ppo:
     """The PPO learner."""
 
-    def __init__(self, policy: Policy, settings: PpoSettings, *, device: Device, seed: int) -> None:
+    def __init__(
+        self, policy: Policy, settings: PpoSettings, *, device: Device, seed: int, sharded: bool = False
+    ) -> None:
         self._settings = settings
         self._device = device
         self._rng = np.random.default_rng(seed)
-        self._optimiser = Optimiser(policy, settings, device=device)
+        self._optimiser = Optimiser(policy, settings, device=device, sharded=sharded)
 
     @property
     def policy(self) -> Policy:

@@ -94,14 +94,17 @@ def load_weights(policy: nn.Module, weights: Mapping[str, Tensor]) -> None:
     policy.load_state_dict({name: spread_as(weight, there.get(name, weight)) for name, weight in weights.items()})
 
 
-def gathered_weights(policy: nn.Module) -> dict[str, Tensor]:
-    """Copies of a policy's weights; if it is sharded, all processes must call this, and only rank 0 gets them."""
+def gathered_weights(policy: nn.Module, *, everywhere: bool = False) -> dict[str, Tensor]:
+    """Copies of a policy's weights; if it is sharded, all processes must call this.
+
+    Then they are in main memory, and only rank 0 gets them, unless they are wanted `everywhere`.
+    """
     if not is_sharded(policy):
         return {name: weight.detach().clone() for name, weight in policy.state_dict().items()}
     found = {}
     for name, weight in policy.state_dict().items():  # one at a time: all of them may be too many
         gathered = whole(weight).detach()
-        if parallel.rank() == 0:
+        if everywhere or parallel.rank() == 0:
             found[name] = gathered.to("cpu", copy=True)
     return found
 

@@ -63,7 +63,7 @@ def build_algorithm(
 ) -> Algorithm:
     """The algorithm that `settings` describes, training `policy` for `spec`.
 
-    One that learns from data can have its policy `sharded` over processes.
+    PPO and those that learn from data can have their policy `sharded` over processes.
     """
     if isinstance(settings, AlphaZeroSettings):
         return _alphazero(settings, policy, spec=spec, device=device, seed=seed)
@@ -95,7 +95,7 @@ def build_algorithm(
             segment_length=settings.ppo.segment_length if recurrent else 0,
         )
     return Algorithm(
-        learner=Ppo(policy, settings, device=device, seed=seed),
+        learner=Ppo(policy, settings, device=device, seed=seed, sharded=sharded),
         player=NetworkPlayer,
         batch_size=settings.batch_size,
         segment_length=settings.segment_length if recurrent else 0,

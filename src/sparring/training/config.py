@@ -64,8 +64,8 @@ class ParallelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     run learns as one process would, but faster."""
     sharded: bool = False
     """Whether each process holds only an Nth of the weights, gradients and moments (FSDP2), and layers are gathered
-    when they are needed: for networks that do not fit on one device, at the price of more communication. Only for
-    learners that learn from data."""
+    when they are needed: for networks that do not fit on one device, at the price of more communication. For PPO,
+    whose processes each play with a whole copy besides, and for learners that learn from data."""
     timeout_minutes: Positive = 30.0
     """The run ends when a process keeps the others waiting longer than this, even for a rating."""
 
@@ -319,8 +319,12 @@ def _check_sharded(config: TrainConfig, where: str) -> None:
     """Raises `InputError` if the policy cannot be sharded as `config` asks for."""
     if not config.parallel.sharded:
         return
-    if not learns_from_data(config):
-        raise InputError(f"{where}: parallel.sharded: {_kind(config)} plays with its policy; allowed: false")
+    if not learns_from_data(config) and not isinstance(config.learner, PpoSettings):
+        raise InputError(
+            f"{where}: parallel.sharded: not for {_kind(config)}, but for ppo, imitation and offline; allowed: false"
+        )
+    if config.league is not None or (config.data_share and not learns_from_data(config)):
+        raise InputError(f"{where}: parallel.sharded: not with a league or with data_share; allowed: false")
     if getattr(config.learner, "compile", False):
         raise InputError(f"{where}: learner.compile: not of a policy that is spread over processes; allowed: false")
     if config.dtype == "float16":

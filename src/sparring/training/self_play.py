@@ -23,6 +23,7 @@ from sparring.core.rows import flatten, nested
 from sparring.league import Entrant
 from sparring.learn import parallel
 from sparring.learn.diagnosis import value_calibration
+from sparring.learn.sharding import gathered_weights, is_sharded
 from sparring.policy import parameter_text
 from sparring.training.background import Background
 from sparring.training.config import TrainConfig
@@ -57,7 +58,7 @@ class SelfPlay(Trainee):
         self.engine = make_engine(
             config,
             self.spec,
-            self.rater.copy(self.checkpoint()),
+            self.rater.copy(replace(self.checkpoint(), weights=self._learned())),
             algorithm=self.algorithm,
             device=self._device,
             say=say,
@@ -232,7 +233,7 @@ class SelfPlay(Trainee):
 
     def _publish(self) -> dict[str, float]:
         """Hands the new weights to self-play: at once, or, with a gate, when they beat the present ones."""
-        gate, new, figures = self.algorithm.gate, self.algorithm.learner.policy.state_dict(), {}
+        gate, new, figures = self.algorithm.gate, self._learned(), {}
         with self.stages.time("publish"):
             if gate is not None:
                 if self.update % gate.every:
@@ -246,6 +247,11 @@ class SelfPlay(Trainee):
                     return figures
             self._play_with(new, version=self.update)
         return figures
+
+    def _learned(self) -> Mapping[str, Tensor]:
+        """The learner's weights as they are now, whole in every process."""
+        policy = self.algorithm.learner.policy
+        return gathered_weights(policy, everywhere=True) if is_sharded(policy) else policy.state_dict()
 
     def _play_with(self, weights: Mapping[str, Tensor], *, version: int) -> None:
         """Gives `weights` to everything that plays."""
