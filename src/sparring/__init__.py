@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         load_game,
     )
     from sparring.league import Style
-    from sparring.policy.checkpoint import Checkpoint
+    from sparring.policy.checkpoint import Checkpoint, load_checkpoint
     from sparring.rollout.store import EpisodeStore, read_episodes
     from sparring.training.loop import Outcome, Update
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answers",
     "Arena",
+    "Checkpoint",
     "Decisions",
     "EpisodeStore",
     "Episodes",
@@ -55,16 +56,19 @@ __all__ = [
     "check_arena",
     "evaluate",
     "game_names",
+    "load_checkpoint",
     "load_game",
     "read_episodes",
     "train",
 ]
 
 _ELSEWHERE = {
+    "Checkpoint": "sparring.policy.checkpoint",
     "EpisodeStore": "sparring.rollout.store",
     "Outcome": "sparring.training.loop",
     "Style": "sparring.league",
     "Update": "sparring.training.loop",
+    "load_checkpoint": "sparring.policy.checkpoint",
     "read_episodes": "sparring.rollout.store",
 }
 """Names that are not in `sparring.core`, and where they are."""
@@ -101,8 +105,8 @@ def train(
 
 
 def evaluate(
-    first: "str | Player | Checkpoint",
-    second: "str | Player | Checkpoint",
+    first: "str | Path | Player | Checkpoint",
+    second: "str | Path | Player | Checkpoint",
     *,
     game: str | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -115,8 +119,8 @@ def evaluate(
     """The score of `first` against `second`, seats changing from match to match, as `sparring evaluate` gives it.
 
     Args:
-        first: a player by name (a run or checkpoint folder, shipped weights, a built-in player, ...), any `Player`, or
-            a checkpoint, as a callback of `train` is given it.
+        first: a player by name (shipped weights, a built-in player, ...), the path of a run or checkpoint folder, any
+            `Player`, or a `Checkpoint`, as a callback of `train` is given it.
         second: likewise.
         game: the game; by default that of the first checkpoint among the players.
         settings: the game's rule options, laid over that checkpoint's and what the game is judged by.
@@ -127,12 +131,18 @@ def evaluate(
         ledger: a file that every match is kept in too, made if it is not there; see docs/league.md.
     """
     from sparring.core import InputError
-    from sparring.league import Seating
+    from sparring.league import Seating, Style
     from sparring.league.evaluation import evaluate_entrants, rating_matches
 
     for name, value, least in (("matches", matches, 1), ("parallel", parallel, 1), ("seed", seed, 0)):
         if value is not None and (not isinstance(value, int) or value < least):
             raise InputError(f"{name} = {value!r}: allowed: a whole number, {least} or more")
+    if game is not None and not isinstance(game, str):
+        raise InputError(f"game = {game!r}: allowed: the name of a game, such as 'hex'")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InputError(f"settings = {settings!r}: allowed: a mapping, such as {{'size': 5}}")
+    if style is not None and not isinstance(style, Style):
+        raise InputError(f"style = {style!r}: allowed: a Style, such as sparring.Style(temperature=0)")
     seating = Seating.of(first, second, game=game, settings=settings, rating=True)
     matches = matches or rating_matches(seating.game)
     kept = None if ledger is None else Path(ledger)
@@ -145,7 +155,7 @@ def __getattr__(name: str) -> Any:
 
         return version("sparring")
     if name not in __all__:
-        raise AttributeError(f"module 'sparring' has no attribute {name!r}")
+        raise AttributeError(f"module 'sparring' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     return getattr(import_module(_ELSEWHERE.get(name, "sparring.core")), name)
 
 

@@ -23,13 +23,15 @@ def run():
 def refused(tmp_path, monkeypatch, capsys):
     """Runs a command in an empty folder; it must end with exit code 2 and one line that has all the words."""
 
-    def check(arguments, *words):
+    def check(arguments, *words, also=lambda errors: None):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "argv", ["sparring", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
             main()
         assert end.value.code == 2
-        one_line(capsys.readouterr().err, *words)
+        errors = capsys.readouterr().err
+        one_line(errors, *words)
+        also(errors)
 
     return check
 

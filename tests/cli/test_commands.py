@@ -117,13 +117,24 @@ def test_self_play_of_two_sums_up_who_won(run, tmp_path):
     assert summary["interval"][0] <= summary["win_rate"] <= summary["interval"][1]
 
 
-def test_presets_are_listed_and_one_is_shown_with_every_setting(run):
+def test_presets_are_listed_and_one_is_shown_with_what_it_sets(run):
     listed = run("presets").stdout
     assert "hex-quick" in listed
     assert "Five-by-five Hex from nothing" in listed
     shown = run("presets", "hex-quick", "learner.epochs=17", env={"COLUMNS": "120"}).stdout
     assert re.search(r"learner.epochs +17 .*default 3\]", " ".join(shown.split()))
     assert re.search(r"settings.size +5\s+Cells along one edge", shown)
+    assert shown.startswith("hex-quick: Five-by-five Hex from nothing")
+
+
+def test_what_a_preset_leaves_at_its_default_is_shown_on_demand(run):
+    short, long = run("presets", "hex-quick"), run("presets", "hex-quick", "--all")
+    keys, all_keys = (set(re.findall(r"^([a-z_.]+)  +\S", one.stdout, re.MULTILINE)) for one in (short, long))
+    assert {"matches", "learner.batch_size", "checkpoint.every"} <= keys < all_keys
+    assert {"seed", "learner.gamma", "checkpoint.keep"} <= all_keys - keys
+    more = re.search(r"(\d+) more settings have their defaults; all: sparring presets hex-quick --all", short.stderr)
+    assert len(keys) + int(more[1]) == len(all_keys)
+    assert "more settings" not in long.stderr
 
 
 def test_settings_of_a_game_are_shown_without_torch():

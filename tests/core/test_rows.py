@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from sparring.core import Array, Rows
+from sparring.core import Answers, Array, Rows
 from sparring.core.rows import flatten, nested
 
 
@@ -82,3 +82,8 @@ def test_groups_flatten_and_nest_again():
     flat = flatten({"log": {"a": 1, "b/c": 2}, "memory": {"a": 3}})
     assert flat == {"log/a": 1, "log/b/c": 2, "memory/a": 3}
     assert nested(flat | {"alone": 4}) == {"log": {"a": 1, "b/c": 2}, "memory": {"a": 3}}
+
+
+def test_rows_print_their_shapes_instead_of_their_numbers():
+    rows = Answers(action=np.zeros(3, np.int32), policy=np.zeros((3, 25), np.float32))
+    assert repr(rows) == "<Answers: 3 rows of action int32[3], policy float32[3, 25]>"

@@ -57,8 +57,9 @@ def test_counts_of_self_play(tmp_path):
         "2024-03-09",
     )
     assert list(found["dates"]["months"]) == ["2023-11", "2023-12", "2024-01", "2024-02", "2024-03"]
-    assert found["actions"]["by"] == "number"
-    assert found["actions"]["counts"]["4"] == (part.steps.action == 4).sum()
+    assert found["actions"] == {"by": "kind", "counts": {"stone": part.rows}}
+    assert found["top"]["move"]["b2"] == (part.steps.action == 4).sum()
+    assert sum(found["top"]["first move"].values()) == len(part)
     assert found["unknown"] == {"decisions": 0, "share": 0.0, "mean_candidates": 0.0}
 
 
@@ -94,7 +95,7 @@ def test_the_table_fits_80_columns(tmp_path):
         "species    Gyarados 50.0%",
         "14.3% of the decisions",
         "1,500+",
-        "by number",
+        "first move",
     ):
         assert words in text
 

@@ -14,8 +14,9 @@ from sparring.core.settings import convert
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
 from sparring.policy.checkpoint import load_checkpoint
-from sparring.training.config import learns_from_data, load_config, preset_names
+from sparring.training.config import learns_from_data, load_config
 from sparring.training.loop import train
+from sparring.training.presets import preset_names
 from sparring.training.run import RunFolder
 
 DECISIONS = 1000

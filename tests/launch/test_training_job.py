@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from sparring.cli import app
 from sparring.core import InputError
 from sparring.launch.training_job import prepare, small_sizes
-from sparring.training.config import load_config, preset_names
+from sparring.training.config import load_config
+from sparring.training.presets import preset_names
 
 RECORDED = Path(__file__).parent / "recorded"
 ANSWERS = {

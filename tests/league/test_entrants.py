@@ -73,7 +73,7 @@ def test_a_model_of_a_policy_server():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("grandmaster", "unknown player 'grandmaster'; a player is a run or checkpoint folder"),
+        ("grandmaster", "unknown player 'grandmaster'; `sparring games` lists players and shipped weights"),
         ("radnom", "did you mean 'random'?"),
         ("no/such/run", "no/such/run: no such file or folder"),
         ("tcp://host:5555", "not of the form tcp://host:port/model"),
@@ -146,7 +146,7 @@ def test_waiting_for_a_policy_server_is_said(monkeypatch):
         return RandomPlayer(0)
 
     monkeypatch.setattr("sparring.report.progress.PATIENCE", 0.01)
-    monkeypatch.setattr("sparring.league.entrants.RemotePlayer", slow)
+    monkeypatch.setattr("sparring.serving.RemotePlayer", slow)
     said = []
     Seating.of("tcp://localhost:5555/main", game="hex").player(matches=1, seed=0, say=said.append)
     assert said == ["waiting for the policy server at tcp://localhost:5555"]

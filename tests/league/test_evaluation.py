@@ -1,13 +1,15 @@
 """Evaluation: fair seats, honest intervals."""
 
+import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sparring
-from sparring.core import Answers, Forfeit, InputError, RandomPlayer, Results, Score, wilson_interval
+from sparring.core import Answers, Forfeit, InputError, RandomPlayer, Results, Score, shipped_weights, wilson_interval
 from sparring.games.hex import HexArena
 from sparring.league import Entrant, Seating, Style, evaluate
 from sparring.league.ledger import Identity, Ledger
@@ -112,8 +114,29 @@ def test_answers_that_are_none_are_one_line_that_names_the_player(answer, gave):
     ("who", "what"), [(RandomPlayer, "the class RandomPlayer"), (7, "a int"), (None, "a NoneType")]
 )
 def test_what_is_no_player_is_told_what_is(who, what):
-    with pytest.raises(InputError, match=f"{what} is no player; allowed: a name, a checkpoint, or an object with act"):
+    with pytest.raises(InputError, match=f"{what} is no player; allowed: a name, a path, a checkpoint"):
         sparring.evaluate(who, "random", game="hex")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"game": object()}, "game = .*: allowed: the name of a game"),
+        ({"settings": [5]}, r"settings = \[5\]: allowed: a mapping"),
+        ({"style": {"temperature": 0}}, "style = .*: allowed: a Style"),
+        ({"second": Path("no/such/run")}, "no/such/run: no such file or folder"),
+    ],
+)
+def test_what_a_program_passes_wrongly_is_one_line(wrong, told):
+    with pytest.raises(InputError, match=told):
+        sparring.evaluate(**{"first": "random", "second": "path", "game": "hex", **wrong})
+
+
+def test_a_path_is_a_player_and_a_score_prints_what_counts():
+    weights = shipped_weights("hex")["hex-7x7"]
+    score = sparring.evaluate(weights, sparring.load_checkpoint(weights), matches=4, settings={"opening": 2})
+    assert re.fullmatch(r"\d+\.\d% \(\d+\.\d% - \d+\.\d%\): \d won, 0 drawn, \d lost", str(score))
+    assert repr(sparring.load_checkpoint(weights)).startswith("<Checkpoint of hex {'size': 7")
 
 
 def test_players_who_are_there_already_are_kept_in_a_ledger_by_their_class(tmp_path):

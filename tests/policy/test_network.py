@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from sparring.core import InputError, load_game
+from sparring.core.networks import load_factory, same_network
 from sparring.league import Entrant
 from sparring.policy.checkpoint import load_checkpoint
-from sparring.policy.network import load_factory, same_network
 from sparring.serving.models import ModelSource
 from sparring.training.config import load_config
 from sparring.training.loop import train

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from sparring.core import InputError
+from sparring.report.plots import ticks
 from sparring.report.run_page import read_metrics, run_page
 
 CONFIG = "game: hex\nlearner: {kind: imitation}\nevaluation: {matches: 100}\n"
@@ -31,7 +32,7 @@ def test_win_rates_have_their_intervals_and_losses_their_curves(tmp_path):
     )
     assert "95% intervals of 100 matches" in page
     assert "random: 0.8" in page
-    assert "policy_loss: 1.5" in page
+    assert "Policy loss <small>now 1.5</small>" in page
     assert page.count("<polyline") == 3
     assert "://" not in page
 
@@ -55,6 +56,23 @@ def test_validation_is_shown_by_kind_and_turn_with_calibration(tmp_path):
         "Calibration of the policy",
     ):
         assert words in page
+
+
+def test_axes_are_marked_at_round_numbers():
+    assert ticks(0.005175, 0.01545) == pytest.approx([0.005, 0.01, 0.015, 0.02])
+    assert ticks(0.0, 1.0) == [0.0, 0.5, 1.0]
+    assert ticks(2.0, 2.0) == [1.0, 2.0, 3.0]
+    assert ticks(0.0, 0.0) == [-1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("low", [-1e299, -3.7, -1e-310, 0.0, 5e-324, 1e-9, 2.5, 1e299])
+@pytest.mark.parametrize("span", [0.0, 5e-324, 1e-12, 0.37, 1e6, 1e299])
+def test_axes_cover_every_range(low, span):
+    marks = ticks(low, low + span)
+    slack = 1e-6 * (marks[-1] - marks[0])
+    assert marks[0] - slack <= low <= low + span <= marks[-1] + slack
+    assert 3 <= len(marks) <= 5
+    assert marks == sorted(set(marks))
 
 
 def test_names_and_figures_from_outside_are_harmless(tmp_path):

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from sparring.core import game_names, load_game
 from sparring.report.settings import rules_text, settings_list, settings_of
-from sparring.training.config import TrainConfig, game_parts, load_config, preset_names
+from sparring.training.config import TrainConfig, game_parts, load_config
+from sparring.training.presets import preset_names
 
 
 class Inner(msgspec.Struct, kw_only=True, tag_field="kind", tag="slow"):

@@ -60,12 +60,12 @@ def test_the_panel_on_a_terminal_of_80_columns_shows_everything_about_a_run(term
     machine = re.fullmatch(r"machine   CPU of \d+ +\d+\.\d  memory +([\d,]+) MB", lines[2])
     assert int(machine[1].replace(",", "")) > 20
     assert [line for line in lines[1:] if line != lines[2]] == [
-        "speed     decisions/s  61,200  matches/s      410  batch      512",
-        "time      learn           61%  forward        29%  rating      7%  collect  3%",
-        "          " + "█" * 42 + "▓" * 20 + "▒" * 5 + "░" * 2,
-        "learning  policy loss -0.0123  value loss  0.2314  entropy 1.8441  KL   0.0103",
-        "win rate  random        99.5%  97.2% - 99.9%   after update 40",
-        "          path          81.0%  75.0% - 85.8%",
+        "speed     decisions/s   61,200  matches/s       410  batch      512",
+        "time      learn            61%  forward         29%  rating      7%  collect  3%",
+        "          " + "█" * 43 + "▓" * 20 + "▒" * 5 + "░" * 2,
+        "learning  policy loss  -0.0123  value loss   0.2314  entropy 1.8441  KL   0.0103",
+        "win rate  random         99.5%  97.2% - 99.9%   after update 40",
+        "          path           81.0%  75.0% - 85.8%",
     ]
 
 
@@ -74,8 +74,8 @@ def test_figures_stand_still_while_they_change_and_small_ones_keep_a_digit(termi
         shown.update(1, 10, FIGURES)
         shown.update(2, 20, FIGURES | {"loss/policy_loss": 0.5, "loss/approx_kl": 2e-5, "play/mean_batch": 7.0})
     text = terminal()
-    assert "learning  policy loss  0.5000  value loss  0.2314  entropy 1.8441  KL  2.0e-05" in text
-    assert "speed     decisions/s  61,200  matches/s      410  batch        7" in text
+    assert "learning  policy loss   0.5000  value loss   0.2314  entropy 1.8441  KL  2.0e-05" in text
+    assert "speed     decisions/s   61,200  matches/s       410  batch        7" in text
 
 
 def test_a_wide_panel_shows_a_gpu_and_a_longer_bar(terminal, monkeypatch):
@@ -84,7 +84,30 @@ def test_a_wide_panel_shows_a_gpu_and_a_longer_bar(terminal, monkeypatch):
         shown.update(1, 10, FIGURES | {"gpu/memory": 1203.4, "gpu/utilisation": 0.87})
     text = terminal()
     assert re.search(r"GPU +1,203 MB +load +87%", text)
-    assert "█" * 55 + "▓" * 26 in text
+    assert "█" * 67 + "▓" * 32 in text
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_panel_takes_all_of_a_terminal_and_no_more(terminal, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with TrainingPanel(total=450_000) as shown:
+        shown.update(57, 234_112, FIGURES)
+        shown.rated(40, SCORES | {"runs/a-run-with-a-long-name/checkpoints/00000036": Score(1, 0, 1)})
+    text = terminal()
+    lines = [line.rstrip() for line in text[text.rindex("training") :].splitlines()]
+    assert max(map(len, lines)) == columns
+    assert "…" not in text
+    assert len(lines[0]) == len(next(line for line in lines if "KL" in line)) == columns
+    told = " ".join(" ".join(lines).split())
+    for part in ("decisions/s 61,200", "batch 512", "collect 3%", "policy loss -0.0123", "KL 0.0103", "random 99.5%"):
+        assert part in told
+
+
+def test_a_table_of_scores_keeps_to_a_narrow_terminal_with_names_whole():
+    name = "runs/a-run-with-a-long-name/checkpoints/00000036"
+    lines = shown(score_table("title", {name: Score(1, 2, 3)}), width=60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert "".join(line.split(" ")[0] for line in lines[3:]) == name
 
 
 def test_a_long_name_and_an_exploitability_have_their_lines_in_the_panel(terminal):

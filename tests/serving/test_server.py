@@ -3,7 +3,7 @@
 import socket as tcp
 import urllib.request
 from dataclasses import replace
-from time import sleep
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -147,6 +147,16 @@ def test_an_absent_server_is_named_in_the_time_out():
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(RunError, match=rf"policy server {address}: no answer to hello for [1-9] s"):
             RemotePlayer(address, "main", SPEC, matches=1, timeout=1.0)
+
+
+def test_nobody_at_an_address_of_this_machine_is_told_within_seconds():
+    with tcp.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        started = monotonic()
+        with pytest.raises(RunError, match=rf"policy server {address}: nobody listens there; `sparring serve` starts"):
+            RemotePlayer(address, "main", SPEC, matches=1)
+        assert monotonic() - started < 20
 
 
 def test_a_checkpoint_is_reloaded_on_command_without_losing_memory_or_requests(tmp_path):

@@ -9,8 +9,9 @@ from sparring.core import InputError, RunError
 from sparring.learn import parallel
 from sparring.policy.checkpoint import load_checkpoint
 from sparring.training import state as states
-from sparring.training.config import CheckpointSettings, load_config, validate_config
+from sparring.training.config import load_config, validate_config
 from sparring.training.run import ResumeState, RunFolder
+from sparring.training.settings import CheckpointSettings
 from tests.data.stores import hex_store
 from tests.runs import lines
 from tests.training.support import TINY_STUDY

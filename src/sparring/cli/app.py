@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sparring.cli.help import App
+from sparring.cli.help import App, UsageError, wrong_usage
 from sparring.cli.output import outlive_readers
 
 if TYPE_CHECKING:
@@ -54,11 +54,15 @@ def main() -> None:
     """Runs the command line: bad input is one line and exit code 2, a failed run one line and exit code 1."""
     outlive_readers()
     try:
-        app()
+        sys.exit(app(prog_name="sparring", standalone_mode=False))
+    except typer.Abort:
+        sys.exit(1)
     except Exception as error:
         from sparring.core.errors import InputError, RunError
         from sparring.core.text import printable
 
+        if isinstance(error, UsageError):
+            error = InputError(wrong_usage(error))
         if isinstance(error, OSError) and error.errno in _UNUSABLE and error.filename is not None:
             error = InputError(f"cannot use {error.filename}: {error.strerror}")
         if isinstance(error, InputError | RunError):

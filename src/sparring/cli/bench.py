@@ -76,11 +76,15 @@ def scale(
     Ctrl-C keeps what was measured and the same command goes on. The folder then holds scale.json, a plot, a page and
     override.txt: sparring train PRESET $(cat bench/PRESET/override.txt)
     """
+    from sparring.training.presets import check_preset
+
+    given = overrides or []
+    check_preset(preset, given)
+
     from sparring.bench.scale.grid import preset_grid
     from sparring.bench.scale.run import scale as run_scale
     from sparring.report.scale import save_plots, scale_table
 
-    given = overrides or []
     cells = preset_grid(preset, given, matches=matches, workers=workers, simulators=simulators, servers=servers)
     folder = save or Path("bench") / Path(preset).stem
     result = run_scale(preset, given, cells, folder, minutes=minutes, say=say)

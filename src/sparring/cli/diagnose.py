@@ -35,6 +35,11 @@ def diagnose(
 
     With --compare the exit code is 1 if something has become slower beyond noise, else 0.
     """
+    if preset is not None:
+        from sparring.training.presets import check_preset
+
+        check_preset(preset, overrides or [])
+
     from sparring.bench.diagnose import baseline
     from sparring.bench.diagnose.model import parse_whatif
     from sparring.bench.diagnose.run import check_tests

@@ -54,10 +54,6 @@ def evaluate(
     Game settings follow as --key value: --size 7 --swap true.
     """
     from sparring.league import Seating, Style
-    from sparring.league.evaluation import evaluate_entrants, rating_matches
-    from sparring.report.progress import ProgressLine
-    from sparring.report.settings import rules_text
-    from sparring.report.tables import score_json, score_table
 
     style = Style(
         temperature=temperature,
@@ -69,6 +65,12 @@ def evaluate(
         patience=patience,
     )
     seating = Seating.of(first, second, game=game, settings=game_settings(context), rating=True)
+
+    from sparring.league.evaluation import evaluate_entrants, rating_matches
+    from sparring.report.progress import ProgressLine
+    from sparring.report.settings import rules_text
+    from sparring.report.tables import score_json, score_table
+
     total = matches or rating_matches(seating.game)
     with ProgressLine("evaluating", total=total) as bar:
         score = evaluate_entrants(

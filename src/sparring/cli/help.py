@@ -1,5 +1,9 @@
-"""How `--help` looks: plain text that fits any width, without cutting the name of a command or option."""
+"""How `--help` looks: plain text that fits any width, without cutting the name of a command or option.
 
+What cannot be understood on the command line is told in one line (`wrong_usage`), as all bad input is.
+"""
+
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -8,10 +12,24 @@ import typer.core
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+"""What typer raises for words that it does not understand; it has no public name there."""
+
 _FIRST = ("train", "evaluate", "play", "games", "presets", "settings")
 """What newcomers need, at the top of the list."""
 _VALUES = {"str": "TEXT", "int": "N", "int range": "N", "float": "X", "float range": "X", "path": "PATH"}
 """The placeholder after an option, by the type of its value."""
+_PLAINER = {
+    "Input should be a valid integer, unable to parse string as an integer": "not a whole number",
+    "Input should be a valid number, unable to parse string as a number": "not a number",
+    "Input should be greater than or equal to": "must be at least",
+    "Input should be less than or equal to": "must be at most",
+    "Input should be": "must be",
+    "Value error, ": "",
+    "Got unexpected extra argument(s)": "unexpected argument",
+    "Got unexpected extra arguments": "unexpected arguments",
+}
+"""What typer says, and how we say it."""
 
 
 class Command(typer.core.TyperCommand):
@@ -54,11 +72,45 @@ def _text(argument: Any, ctx: Any) -> str:
     return str(argument.get_help_record(ctx)[1])
 
 
+def wrong_usage(error: Any) -> str:
+    """A `UsageError` in one line, with the option that was meant or where to read what there is."""
+    from sparring.core.errors import did_you_mean
+
+    meant = did_you_mean(getattr(error, "option_name", ""), getattr(error, "possibilities", None) or ())
+    problem = str(error.message if meant or error.message else error.format_message())
+    for wordy, plain in _PLAINER.items():
+        problem = problem.replace(wordy, plain)
+    problem = f"{problem[:1].lower()}{problem[1:]}".rstrip(".") + meant
+    parameter = getattr(error, "param", None)
+    if parameter is not None:
+        name = parameter.opts[0] if parameter.param_type_name == "option" else _named(parameter)
+        problem = problem.replace(f"'{parameter.name}'", name) if not error.message else f"{name}: {problem}"
+    return problem if error.ctx is None else f"{problem}; see: {error.ctx.command_path} --help"
+
+
 class Commands(typer.core.TyperGroup):
     """A group of commands that lists each with the whole first sentence of its help, by section.
 
-    A command's section is its `rich_help_panel`.
+    A command's section is its `rich_help_panel`. Alone, it prints its help.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the words after the group's name."""
+        if not args and not ctx.resilient_parsing:
+            print(ctx.get_help(), file=sys.stderr)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first of `args` names."""
+        from sparring.core.errors import InputError, did_you_mean
+
+        known = self.list_commands(ctx)
+        if args[0] not in known:
+            words = f"{ctx.command_path} {args[0]}".removeprefix("sparring ")
+            meant = did_you_mean(args[0], known)
+            raise InputError(f"no such command: {words}{meant}; see: {ctx.command_path} --help")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names in the order that help shows them."""
@@ -83,7 +135,7 @@ class App(typer.Typer):
     """A typer app whose help looks like this."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(cls=Commands, no_args_is_help=True, **options)
+        super().__init__(cls=Commands, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[_Function], _Function]:
         """Makes a command of a function."""

@@ -54,6 +54,10 @@ def slurm(
     Partition, account and quality of service are looked up if they are not given, and it is said why they were chosen.
     The job is queued again when a node fails and at its time limit, and goes on where it was saved.
     """
+    from sparring.training.presets import check_preset
+
+    check_preset(preset, overrides or [])
+
     from sparring.launch.jobs import submit
     from sparring.launch.training_job import prepare
 

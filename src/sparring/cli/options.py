@@ -56,8 +56,23 @@ def game_settings(context: typer.Context, *before: str) -> dict[str, Any]:
             if not word.startswith("--") or not words:
                 raise InputError(f"unexpected argument {word!r}; game settings are --key value or key=value")
             text = words.pop(0)
-        values[key.replace("-", "_")] = parse_value(text, where=word)
+        key = key.replace("-", "_")
+        if word.startswith("--"):
+            _refuse_misspelt_option(key, context)
+        values[key] = parse_value(text, where=word)
     return values
+
+
+def _refuse_misspelt_option(key: str, context: typer.Context) -> None:
+    """Raises `InputError` if `key` is more like one of the command's own options than like any game's setting."""
+    from sparring.core import InputError, closest, game_names, load_game
+
+    options = {name for option in context.command.params for name in option.opts if name.startswith("--")}
+    settings = {name for game in game_names() for name in load_game(game).settings.__annotations__}
+    word = f"--{key.replace('_', '-')}"
+    meant = closest(word, [*options, *(f"--{name.replace('_', '-')}" for name in settings)])
+    if key not in settings and meant in options:
+        raise InputError(f"no such option: {word} (did you mean {meant!r}?); see: {context.command_path} --help")
 
 
 def split_settings(words: list[str], context: typer.Context) -> tuple[list[str], dict[str, Any]]:

@@ -39,6 +39,10 @@ def plan(
 
     It simulates the pipeline at rates that sparring diagnose has measured; see docs/cluster.md for its errors so far.
     """
+    from sparring.training.presets import check_preset
+
+    check_preset(preset, overrides or [])
+
     from sparring.bench.diagnose import baseline
     from sparring.bench.diagnose.model import parse_whatif
     from sparring.bench.diagnose.run import diagnose

@@ -42,12 +42,14 @@ def play(
     Game settings follow as --key value: --size 7 --swap true.
     """
     from sparring.league import Seating, Style
-    from sparring.league.by_hand import play_by_hand
 
     style = Style(temperature=temperature, simulations=simulations, device=device, threads=threads, key=key)
     left_out = opponent.startswith("--")  # then it is the first of the game's settings
     settings = game_settings(context, *([opponent] if left_out else []))
     seating = Seating.of("random" if left_out else opponent, game=game, settings=settings)
+
+    from sparring.league.by_hand import play_by_hand
+
     outcome = play_by_hand(seating, seat=seat, seed=seed, style=style, save=save, say=say)
     if outcome is None:
         say("\nmatch left unfinished")

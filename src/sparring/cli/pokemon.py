@@ -62,7 +62,7 @@ def ladder(
     from sparring.report.progress import ProgressLine
     from sparring.report.tables import ladder_table
 
-    entrant = Entrant.parse(model)
+    entrant = Entrant.parse(model, game="pokemon")
     if format is None and entrant.folder is None:
         raise InputError("--format: say which Showdown format, e.g. gen1randombattle or gen9ou")
     chosen = {} if format is None else {"format": find_format(format).id}

@@ -4,24 +4,38 @@ from typing import Annotated
 
 import typer
 
-from sparring.cli.app import app, show
+from sparring.cli.app import app, say, show
 
 
 @app.command(rich_help_panel="Look up", epilog="Example: sparring presets hex-quick learner.epochs=2")
 def presets(
     preset: Annotated[str | None, typer.Argument(help="A preset's name, or the path of a YAML file.")] = None,
     overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="The settings that it leaves at their defaults too.")
+    ] = False,
 ) -> None:
-    """List the training presets, or show one with every setting, its value and what it means."""
-    from sparring.report.settings import settings_list, settings_of
-    from sparring.report.tables import presets_table
-    from sparring.training.config import TrainConfig, game_parts, load_config, preset_names
+    """List the training presets, or show what one sets, each setting with its value and what it means."""
+    from sparring.report.settings import settings_list, settings_of, written_out
+    from sparring.report.tables import preset_comment, presets_table
+    from sparring.training.presets import check_preset, preset_names, preset_path, read_preset
 
     if preset is None:
         show(presets_table(preset_names()))
         return
+    check_preset(preset, overrides or [])
+
+    from sparring.training.config import TrainConfig, game_parts, load_config
+
     config, game = load_config(preset, overrides or [])
-    show(settings_list(settings_of(TrainConfig, config, parts=game_parts(config, game))))
+    settings = list(settings_of(TrainConfig, config, parts=game_parts(config, game)))
+    shown = settings if everything else written_out(settings, read_preset(preset, overrides or []))
+    show(f"{preset}: {preset_comment(preset_path(preset))}".removesuffix(": "))
+    print()
+    show(settings_list(shown))
+    if len(shown) < len(settings):
+        command = " ".join(["sparring presets", preset, *(overrides or []), "--all"])
+        say(f"\n{len(settings) - len(shown)} more settings have their defaults; all: {command}")
 
 
 @app.command(rich_help_panel="Look up", epilog="Example: sparring settings hex")

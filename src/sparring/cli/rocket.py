@@ -117,6 +117,10 @@ def ablate_rewards(
     folder: Annotated[Path, typer.Option(help="Where the runs go.")] = Path("runs/ablate"),
 ) -> None:
     """Train short runs, one with all components and one without each, and compare them."""
+    from sparring.training.presets import check_preset
+
+    check_preset(preset, overrides or [])
+
     from sparring.games.rocket.reward_study import compare, variants
     from sparring.training.config import load_config
     from sparring.training.loop import train

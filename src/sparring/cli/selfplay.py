@@ -57,8 +57,12 @@ def selfplay(
 
     Beside the episodes, summary.json says how it went. Game settings follow as --key value: --size 9 --swap true.
     """
-    from sparring.bench.profiling import profiled
     from sparring.league import Seating, Style
+
+    players = [model] if opponent in (None, model) else [model, str(opponent)]
+    seating = Seating.of(*players, game=game, settings=game_settings(context))
+
+    from sparring.bench.profiling import profiled
     from sparring.league.selfplay import Plan, self_play
     from sparring.search import PlaySettings
 
@@ -74,7 +78,5 @@ def selfplay(
         cluster=cluster,
         seed=seed,
     )
-    players = [model] if opponent in (None, model) else [model, str(opponent)]
-    seating = Seating.of(*players, game=game, settings=game_settings(context))
     with profiled(profile, say):
         self_play(seating, save, plan, style=style, simulations=simulations, say=say)

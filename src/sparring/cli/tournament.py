@@ -77,14 +77,18 @@ def tournament(
 
     Players meet in pairs of matches from the same start with seats swapped. Game settings follow as --key value.
     """
+    from sparring.league import Style
+    from sparring.league.seating import find_entrants
+
+    names, settings = split_settings(players, context)
+    find_entrants(names, game)
+
     from sparring.core import Interrupts
     from sparring.core.files import write_file
-    from sparring.league import Style
     from sparring.league.tournament import Rules, Stopped, play_tournament
     from sparring.report.tournament import TournamentScreen, tournament_table
     from sparring.report.tournament_page import tournament_page
 
-    names, settings = split_settings(players, context)
     style = Style(
         temperature=temperature,
         policy_threshold=policy_threshold,

@@ -41,11 +41,7 @@ def train(
 
     Under torchrun all its processes train one agent together; see docs/cluster.md.
     """
-    from sparring.bench.profiling import profiled
-    from sparring.report.tables import score_table
-    from sparring.training.config import load_config
-    from sparring.training.loop import train as run_training
-    from sparring.training.run import RunFolder
+    from sparring.training.presets import check_preset
 
     options = {
         "workers": workers,
@@ -56,7 +52,18 @@ def train(
         "cluster.address": cluster,
     }
     extra = [f"{key}={value}" for key, value in options.items() if value is not None]
-    config, game = load_config(preset, [*(overrides or []), *extra])
+    words = [*(overrides or []), *extra]
+    check_preset(preset, words)
+
+    from sparring.training.config import load_config
+
+    config, game = load_config(preset, words)
+
+    from sparring.bench.profiling import profiled
+    from sparring.report.tables import score_table
+    from sparring.training.loop import train as run_training
+    from sparring.training.run import RunFolder
+
     folder = run or Path("runs") / Path(preset).stem
     with profiled(profile, say):
         outcome = run_training(config, game, RunFolder(folder), mock_data=mock_data, say=say)

@@ -15,7 +15,7 @@ from sparring.core.rows import Array, Rows
 from sparring.core.spec import GameSpec
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Decisions(Rows):
     """k seats that must act now.
 
@@ -52,7 +52,7 @@ class Decisions(Rows):
         return self.match.astype(np.intp) * spec.seats + self.seat
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Results(Rows):
     """n matches that ended since the last `wait`. The next match of the same number has already started."""
 
@@ -81,7 +81,7 @@ class Results(Rows):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Answers(Rows):
     """What a player says to k decisions. Only `action` is always there; learners use the rest."""
 

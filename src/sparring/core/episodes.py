@@ -14,7 +14,7 @@ from sparring.core.rows import Array, Rows, flatten, nested
 from sparring.core.spec import GameSpec
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Headers(Rows):
     """One row per episode: whose it was, how long, how it ended."""
 
@@ -40,7 +40,7 @@ class Headers(Rows):
     """`int64[n]` when, in seconds since 1970, 0 if unknown; kept for matches between people."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Steps(Rows):
     """One row per decision: what the seat saw, what it did, what it got for it."""
 
@@ -85,7 +85,7 @@ class Steps(Rows):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SegmentMemory(Rows):
     """One row per segment: the policy's memory before the segment's first step."""
 
@@ -93,7 +93,7 @@ class SegmentMemory(Rows):
     """Name to `dtype[s, ...]`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Episodes:
     """n episodes with r steps in all. An episode is one seat's part of one match."""
 
@@ -109,6 +109,10 @@ class Episodes:
 
     def __len__(self) -> int:
         return len(self.headers)
+
+    def __repr__(self) -> str:
+        about = f"{self.spec.game} {dict(self.spec.settings)} by {', '.join(self.players[:5])}"
+        return f"<Episodes: {len(self):,} with {self.rows:,} steps, of {about}>"
 
     @property
     def rows(self) -> int:

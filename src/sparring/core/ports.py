@@ -1,6 +1,8 @@
 """Ports of this machine."""
 
 import socket
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 
 def cannot_listen(port: int) -> str | None:
@@ -12,3 +14,18 @@ def cannot_listen(port: int) -> str | None:
         except OSError as error:
             return error.strerror
     return None
+
+
+def is_refused(address: str) -> bool:
+    """Whether `address` (`tcp://host:port`) is of this machine's loopback interface and no server listens there."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port or 0
+        if host != "localhost" and not ip_address(host).is_loopback:
+            return False
+        socket.create_connection((host, port), timeout=1.0).close()
+    except ConnectionRefusedError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False

@@ -1,7 +1,8 @@
 """Rows as a struct of arrays: the one shape that batches, logs, shared memory and files are made of.
 
-A subclass is a frozen dataclass. Each field is an array, a named group of arrays (a mapping), or None where the
-rows do not have it; all arrays have the same number of rows. What can be done with rows is written here once:
+A subclass is a frozen dataclass with `repr=False`, as rows print their shapes. Each field is an array, a named group of
+arrays (a mapping), or None where the rows do not have it; all arrays have the same number of rows. What can be done
+with rows is written here once:
 
     part = decisions.take(rows)              # a slice gives views, an index array gives copies
     log.write(slice(0, 3), part)             # copies into arrays that are already there
@@ -26,7 +27,7 @@ _Value = Array | Mapping[str, Array] | None
 _SEPARATOR = "/"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rows:
     """The base of every struct of arrays."""
 
@@ -38,6 +39,10 @@ class Rows:
             if value:
                 return len(next(iter(value.values())))
         return 0
+
+    def __repr__(self) -> str:
+        columns = (f"{name} {array.dtype}{list(array.shape)}" for name, array in self.columns().items())
+        return f"<{type(self).__name__}: {len(self):,} rows of {', '.join(columns)}>"
 
     def columns(self) -> dict[str, Array]:
         """The arrays by flat name, `field` or `field/key` for a group; what the rows do not have is left out."""

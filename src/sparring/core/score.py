@@ -21,6 +21,11 @@ class Score:
     points_per_minute: tuple[float, float] | None = None
     """Scored by the player and by the opponent (goals), in games that count them; failed matches left out."""
 
+    def __str__(self) -> str:
+        low, high = self.interval
+        counts = f"{self.wins:,} won, {self.draws:,} drawn, {self.losses:,} lost"
+        return f"{self.win_rate:.1%} ({low:.1%} - {high:.1%}): {counts}"
+
     def __add__(self, other: "Score") -> "Score":
         """Both sets of matches together."""
         decisions = self.decisions_per_match * self.matches + other.decisions_per_match * other.matches

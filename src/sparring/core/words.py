@@ -15,11 +15,15 @@ from sparring.core.spec import GameSpec
 class Words(Protocol):
     """The words for episodes of one spec."""
 
-    def position(self, row: Mapping[str, Array]) -> list[str]:
-        """What a seat saw, as lines; `row` is the observation of one step."""
+    def position(
+        self, row: Mapping[str, Array], *, seat: int = 0, before: Mapping[str, Array] | None = None
+    ) -> list[str]:
+        """What `seat` saw, as lines; `row` is the observation of one step, `before` that of its step before."""
         ...
 
-    def actions(self, row: Mapping[str, Array], legal: NDArray[np.bool_], among: NDArray[np.bool_]) -> list[str]:
+    def actions(
+        self, row: Mapping[str, Array], legal: NDArray[np.bool_], among: NDArray[np.bool_], *, seat: int = 0
+    ) -> list[str]:
         """The actions `among: bool[actions]` of a step's `legal` ones: by name, or, if they are many, in summary."""
         ...
 

@@ -22,7 +22,7 @@ _SHARDS, _ITEMS, _BLOCK, _BATCHES = range(4)
 """What random numbers are drawn for."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Items(Rows):
     """Whole episodes or windows of one shard, of which batches are made."""
 

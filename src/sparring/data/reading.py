@@ -16,7 +16,7 @@ Room = Callable[[Mapping[str, Array]], dict[str, Array]]
 """Makes arrays of the same shapes and dtypes, with any contents."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cuts(Rows):
     """One row per episode of a batch: which part of the whole episode it is."""
 

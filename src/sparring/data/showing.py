@@ -1,5 +1,6 @@
 """One episode in words: what the seat saw at each decision, what it could do, and what it did."""
 
+import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -15,7 +16,6 @@ from sparring.data.catalogue import find_stores
 from sparring.data.statistics import END_OF_CALENDAR, words_for
 from sparring.rollout.store import read_shard, renumber, renumbering, shard_info, shards
 
-_WIDTH = 100
 _LONG_NAME = 60
 """If a name is longer than this, each gets a line of its own."""
 _NUMBERS = 12
@@ -38,7 +38,7 @@ def show_episode(
     if step is not None and not 0 <= step < length:
         raise InputError(f"step {step}: episode {number} has the decisions 0..{length - 1}")
     words = words_for(episodes.spec, say)
-    yield f"episode {number} of {count:,}: {_header(episodes)}"
+    yield from _fitted(f"episode {number} of {count:,}: {_header(episodes)}")
     for decision in range(length) if step is None else [step]:
         yield ""
         yield from _decision(episodes, decision, words, arrays=arrays or words is None)
@@ -79,7 +79,12 @@ def _header(episodes: Episodes) -> str:
 
 def _decision(episodes: Episodes, step: int, words: Words | None, *, arrays: bool) -> Iterator[str]:
     steps, actions = episodes.steps, episodes.spec.actions
-    row = {name: values[step] for name, values in steps.observation.items()}
+    seat = int(episodes.headers.seat[0])
+    before, row = (
+        {name: values[number] for name, values in steps.observation.items()} if number >= 0 else None
+        for number in (step - 1, step)
+    )
+    assert row is not None
     legal = unpack_mask(steps.legal[step], actions)
     chosen = np.zeros(actions, np.bool_)
     if steps.action[step] >= 0:
@@ -88,10 +93,10 @@ def _decision(episodes: Episodes, step: int, words: Words | None, *, arrays: boo
         chosen = unpack_mask(steps.consistent[step], actions)
     yield f"decision {step}"
     if words is not None:
-        yield from (f"  {line}" for line in words.position(row))
+        yield from (part for line in words.position(row, seat=seat, before=before) for part in _fitted(f"  {line}"))
     several = "unknown; one of" if steps.action[step] < 0 else "chose"
     for what, among in ((f"may ({int(legal.sum())} of {actions})", legal), (several, chosen)):
-        names = list(map(str, np.flatnonzero(among))) if words is None else words.actions(row, legal, among)
+        names = list(map(str, np.flatnonzero(among))) if words is None else words.actions(row, legal, among, seat=seat)
         if max(map(len, names), default=0) <= _LONG_NAME:
             yield from _wrapped(f"{what}: {'; '.join(names)}")
         else:
@@ -103,8 +108,19 @@ def _decision(episodes: Episodes, step: int, words: Words | None, *, arrays: boo
         yield from _arrays(steps.take(slice(step, step + 1)).columns())
 
 
+def _width() -> int:
+    """Columns of the terminal; 80 where there is none."""
+    return max(40, shutil.get_terminal_size((80, 24)).columns)
+
+
+def _fitted(line: str) -> list[str]:
+    """`line` as it is if the terminal has room for it, else with the rest indented below."""
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(line, _width(), subsequent_indent=indent, break_on_hyphens=False) or [line]
+
+
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    return textwrap.wrap(text, _width(), initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _arrays(columns: Mapping[str, Array]) -> Iterator[str]:
@@ -113,7 +129,7 @@ def _arrays(columns: Mapping[str, Array]) -> Iterator[str]:
         value = values[0]
         shape = f"[{', '.join(map(str, value.shape))}]"
         text = np.array2string(
-            value, threshold=_NUMBERS**2, edgeitems=3, precision=4, suppress_small=True, max_line_width=_WIDTH - 4
+            value, threshold=_NUMBERS**2, edgeitems=3, precision=4, suppress_small=True, max_line_width=_width() - 4
         )
         yield f"  {name} {value.dtype}{shape if value.ndim else ''}"
         yield from (f"    {line}" for line in text.split("\n"))

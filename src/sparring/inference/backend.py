@@ -2,19 +2,17 @@
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Literal
 
 import torch
 from torch import nn
 
 from sparring.core import GameSpec, InputError, install_command
+from sparring.core.devices import BackendName
 from sparring.inference.device import Device
 from sparring.inference.openvino import OpenVinoStep, installed
 from sparring.inference.quantised import Int8Step
 from sparring.inference.step import Step, TorchStep
 from sparring.policy import Memory
-
-BackendName = Literal["auto", "torch", "openvino"]
 
 _BATCH = 256
 _ROUNDS = 4

@@ -6,21 +6,18 @@ Everything else asks a `Device` to bring arrays over, to open the right autocast
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from sparring.core import Array, InputError
+from sparring.core.devices import DeviceName, DtypeName
 from sparring.core.machine import free_memory, trim_memory
 from sparring.inference.amx import avoid_broken_amx
 
 avoid_broken_amx()
-
-DeviceName = Literal["auto", "cpu", "cuda", "mps"]
-DtypeName = Literal["float32", "bfloat16", "float16", "int8"]
-"""`int8` quantises the linear layers of actors on a CPU."""
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 

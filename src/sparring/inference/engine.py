@@ -25,10 +25,11 @@ from sparring.core import (
     masked_log_softmax,
     sample,
 )
+from sparring.core.devices import BackendName
 from sparring.core.distribution import ILLEGAL
 from sparring.core.rows import Rows, flatten
 from sparring.core.stages import Spent, clocks
-from sparring.inference.backend import BackendName, pick_step
+from sparring.inference.backend import pick_step
 from sparring.inference.device import Device, padded_rows, to_numpy
 from sparring.inference.stack import Stack, pays, stacked
 from sparring.inference.step import CompiledStep, Step, TorchStep
@@ -37,7 +38,7 @@ from sparring.policy import Memory, Output
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Asked(Rows):
     """k rows for the engine, each with its memory slot and its random draw."""
 

@@ -12,7 +12,8 @@ from sparring.launch.request import JobRequest, checked
 from sparring.launch.script import batch_script
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
-from sparring.training.config import STORED, TrainConfig, check_data, load_config
+from sparring.training.config import TrainConfig, check_data, load_config
+from sparring.training.presets import STORED
 from sparring.training.run import check_same_run
 
 _THREADS = 4

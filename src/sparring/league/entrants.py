@@ -12,6 +12,8 @@
     poke-env:SimpleHeuristicsPlayer        a player of poke-env, or your own, poke-env:package.module:name (Pokémon)
 
 Names of players and weights take precedence over folders: write a folder of the same name as a path, `./random`.
+
+Names are looked up without torch, which is imported where a network is seated: a typo is told at once.
 """
 
 import re
@@ -20,9 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-from torch import nn
+from typing import TYPE_CHECKING, Any
 
 from sparring.core import (
     Closing,
@@ -40,17 +40,17 @@ from sparring.core import (
     player_names,
     shipped_weights,
 )
+from sparring.core.devices import DeviceName
+from sparring.core.networks import Factory, load_factory
 from sparring.core.settings import convert
-from sparring.inference import Device, InferenceEngine, NetworkPlayer
-from sparring.inference.device import DeviceName
-from sparring.inference.threads import set_threads
-from sparring.policy.checkpoint import Checkpoint, load_checkpoint
-from sparring.policy.network import Factory, load_factory
-from sparring.report.progress import announced
-from sparring.search import GumbelSettings, PlaySettings, Symmetric
-from sparring.search.seating import forward_model, search_player
-from sparring.serving import RemotePlayer
-from sparring.serving.keys import read_client_key
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from sparring.inference import InferenceEngine
+    from sparring.policy.checkpoint import Checkpoint
+    from sparring.search import PlaySettings
+    from sparring.serving import RemotePlayer
 
 _SERVED = re.compile(r"(tcp://[^/]+)/(.+)")
 
@@ -65,7 +65,7 @@ class Style:
     """Actions less likely than this are never played."""
     simulations: int = 0
     """Positions looked at for each move, where the game has a forward model; 0 plays by the network alone."""
-    selfplay: PlaySettings | None = None
+    selfplay: "PlaySettings | None" = None
     """For matches to learn from: varied moves, each recorded with the whole policy. None plays to win."""
     device: DeviceName = "auto"
     threads: int = 0
@@ -77,8 +77,9 @@ class Style:
 
     def __post_init__(self) -> None:
         for name in ("temperature", "policy_threshold", "simulations", "threads", "patience"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} = {getattr(self, name)}: allowed: 0 or more")
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not value >= 0:
+                raise InputError(f"{name} = {value!r}: allowed: a number, 0 or more")
 
 
 @dataclass(frozen=True)
@@ -99,24 +100,32 @@ class Entrant:
     """Kind and name of a player from another program; see `core.Hosting`."""
     player: Player | None = None
     """A player object from the caller."""
-    given: Checkpoint | None = None
+    given: "Checkpoint | None" = None
     """A checkpoint from the caller, without a folder."""
 
     @classmethod
-    def of(cls, who: "str | Player | Checkpoint") -> "Entrant":
-        """The entrant that `who` names, or that is this player or checkpoint."""
+    def of(cls, who: "str | Path | Player | Checkpoint", *, game: str | None = None) -> "Entrant":
+        """The entrant that `who` names, or that is this player or checkpoint, to play `game` if that is known."""
         if isinstance(who, str):
-            return cls.parse(who)
+            return cls.parse(who, game=game)
+        if isinstance(who, Path):
+            if not who.exists():
+                raise InputError(f"{who}: no such file or folder")
+            return cls(name=str(who), folder=who)
+        from sparring.policy.checkpoint import Checkpoint
+
         if isinstance(who, Checkpoint):
             return cls(name=f"update-{who.version}", given=who)
         if isinstance(who, type) or not callable(getattr(who, "act", None)):
             what = f"the class {who.__name__}" if isinstance(who, type) else f"a {type(who).__name__}"
-            raise InputError(f"{what} is no player; allowed: a name, a checkpoint, or an object with act(decisions)")
+            raise InputError(
+                f"{what} is no player; allowed: a name, a path, a checkpoint, an object with act(decisions)"
+            )
         return cls(name=type(who).__name__, player=who)
 
     @classmethod
-    def parse(cls, text: str, *, kept: Path | None = None) -> "Entrant":
-        """The entrant that `text` names (see above); raises `InputError` if there is none.
+    def parse(cls, text: str, *, game: str | None = None, kept: Path | None = None) -> "Entrant":
+        """The entrant that `text` names (see above); raises `InputError`, with the names in `game`, if there is none.
 
         `kept` is a copy of the checkpoint that `text` names, used instead if it exists.
         """
@@ -131,10 +140,11 @@ class Entrant:
             if kind in _guest_kinds():
                 return cls(name=text, guest=(kind, what))
             own, equals, weights = text.partition("=")
-            return cls(name=text, factory=load_factory(own), folder=(folder or _folder(weights)) if equals else None)
+            factory = load_factory(own)
+            return cls(name=text, factory=factory, folder=(folder or _folder(weights, game)) if equals else None)
         if text in _built_in_names():
             return cls(name=text)
-        return cls(name=text, folder=folder or _folder(text))
+        return cls(name=text, folder=folder or _folder(text, game))
 
     @property
     def tag(self) -> str:
@@ -142,9 +152,13 @@ class Entrant:
         return tag_of(self.name)
 
     @cached_property
-    def checkpoint(self) -> Checkpoint | None:
+    def checkpoint(self) -> "Checkpoint | None":
         """The checkpoint given or in the entrant's folder; None if there is none."""
-        return self.given if self.folder is None else load_checkpoint(self.folder)
+        if self.folder is None:
+            return self.given
+        from sparring.policy.checkpoint import load_checkpoint
+
+        return load_checkpoint(self.folder)
 
     @property
     def is_network(self) -> bool:
@@ -159,7 +173,7 @@ class Entrant:
         matches: int,
         seed: int,
         style: Style | None = None,
-        engine: InferenceEngine | None = None,
+        engine: "InferenceEngine | None" = None,
         say: Callable[[str], None] = lambda text: None,
     ) -> Player:
         """The player, ready for an arena of `spec` with `matches` matches.
@@ -170,8 +184,7 @@ class Entrant:
         if self.player is not None:
             return self.player
         if self.server is not None:
-            with announced(f"waiting for the policy server at {self.server}", say):
-                return self._remote(spec, matches, seed, style)
+            return self._remote(spec, matches, seed, style, say)
         if self.guest is not None:
             kind, what = self.guest
             if not isinstance(game, Hosting) or kind not in game.guests:
@@ -181,7 +194,26 @@ class Entrant:
         network = self.network(spec, say)
         if network is None:
             return built_in(game, spec, self.name, seed=seed)
-        policy, version = network
+        return self._seat_network(*network, spec, matches=matches, seed=seed, style=style, engine=engine, say=say)
+
+    def _seat_network(
+        self,
+        policy: "nn.Module",
+        version: int,
+        spec: GameSpec,
+        *,
+        matches: int,
+        seed: int,
+        style: Style,
+        engine: "InferenceEngine | None",
+        say: Callable[[str], None],
+    ) -> Player:
+        """A player that asks `policy`, or searches with it."""
+        from sparring.inference import Device, InferenceEngine, NetworkPlayer
+        from sparring.inference.threads import set_threads
+        from sparring.search import GumbelSettings, PlaySettings, Symmetric
+        from sparring.search.seating import forward_model, search_player
+
         if engine is None:
             set_threads(style.threads, say)
             engine = InferenceEngine(
@@ -208,7 +240,7 @@ class Entrant:
             keep_policy=style.selfplay is not None,
         )
 
-    def network(self, spec: GameSpec, say: Callable[[str], None] = lambda text: None) -> tuple[nn.Module, int] | None:
+    def network(self, spec: GameSpec, say: Callable[[str], None] = lambda text: None) -> "tuple[nn.Module, int] | None":
         """The policy and its version, or None if it has none here; raises `InputError` if it cannot play `spec`."""
         checkpoint = self.checkpoint
         try:
@@ -219,8 +251,10 @@ class Entrant:
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from error
 
-    def _build(self, spec: GameSpec) -> nn.Module:
+    def _build(self, spec: GameSpec) -> "nn.Module":
         """The network that the user's code builds; raises `InputError` if an engine cannot play it."""
+        from torch import nn
+
         assert self.factory is not None
         policy = self.factory(spec)
         missing = [call for call in ("initial_memory", "step") if not callable(getattr(policy, call, None))]
@@ -228,21 +262,29 @@ class Entrant:
             raise InputError(f"playing needs a torch module with {', '.join(missing) or 'weights'}")
         return policy
 
-    def _remote(self, spec: GameSpec, matches: int, seed: int, style: Style) -> RemotePlayer:
+    def _remote(
+        self, spec: GameSpec, matches: int, seed: int, style: Style, say: Callable[[str], None]
+    ) -> "RemotePlayer":
+        """A player that asks the policy server."""
+        from sparring.report.progress import announced
+        from sparring.serving import RemotePlayer
+        from sparring.serving.keys import read_client_key
+
         assert self.server is not None
         if style.simulations or style.policy_threshold:
             option = "simulations" if style.simulations else "policy-threshold"
             raise InputError(f"--{option}: a policy server answers with the network alone, and {self.name} is one")
-        return RemotePlayer(
-            self.server,
-            self.model,
-            spec,
-            matches=matches,
-            temperature=style.temperature,
-            keep_policy=style.selfplay is not None,
-            seed=seed,
-            key=None if style.key is None else read_client_key(style.key),
-        )
+        with announced(f"waiting for the policy server at {self.server}", say):
+            return RemotePlayer(
+                self.server,
+                self.model,
+                spec,
+                matches=matches,
+                temperature=style.temperature,
+                keep_policy=style.selfplay is not None,
+                seed=seed,
+                key=None if style.key is None else read_client_key(style.key),
+            )
 
 
 def names_code(text: str) -> bool:
@@ -275,7 +317,7 @@ def _guest_kinds() -> set[str]:
     return {kind for game in game_names() for kind in guest_kinds(load_game(game))}
 
 
-def _folder(text: str) -> Path:
+def _folder(text: str, game: str | None) -> Path:
     """The run or checkpoint folder, or the shipped weights, that `text` names."""
     shipped = shipped_weights()
     if text in shipped:
@@ -284,9 +326,19 @@ def _folder(text: str) -> Path:
         return Path(text)
     if "/" in text:
         raise InputError(f"{text}: no such file or folder")
-    players = sorted(_built_in_names())
-    raise InputError(
-        f"unknown player {text!r}{did_you_mean(text, [*players, *shipped])}; a player is a run or checkpoint folder, "
-        f"shipped weights ({', '.join(shipped)}), a built-in player ({', '.join(players)}), package.module:factory, "
-        f"tcp://host:port/model or a player of another program ({':..., '.join(sorted(_guest_kinds()))}:...)"
+    raise _unknown(text, None if game is None else load_game(game))
+
+
+def _unknown(text: str, game: Game | None) -> InputError:
+    """What is wrong with the name `text`, with the names there are in `game`, or in any game if that is not known."""
+    if game is None:
+        known, kinds = [*_built_in_names(), *shipped_weights()], sorted(_guest_kinds())
+        names = "`sparring games` lists players and shipped weights"
+    else:
+        known, kinds = [*player_names(game), *shipped_weights(game.name)], guest_kinds(game)
+        names = f"{game.name} has: {', '.join(known)}"
+    others = "".join(f", {kind}:..." for kind in kinds)
+    return InputError(
+        f"unknown player {text!r}{did_you_mean(text, known)}; {names}; also a player is a run or checkpoint folder, "
+        f"package.module:factory, tcp://host:port/model{others}"
     )

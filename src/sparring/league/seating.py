@@ -4,21 +4,23 @@ The caller says which game is played with which settings; what the caller leaves
 checkpoint among the players.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from torch import nn
-
-from sparring.core import Arena, Game, GameSpec, InputError, Player, Rated, Varied, load_game
+from sparring.core import Arena, Game, GameSpec, InputError, Player, Rated, Varied, load_game, shipped_weights
+from sparring.core.checkpoints import trained_game
 from sparring.core.settings import convert
 from sparring.core.versions import lasting_settings
 from sparring.league.entrants import Entrant, Style, leaving
-from sparring.policy.checkpoint import Checkpoint
-from sparring.report.progress import announced, compiling_announced
-from sparring.rollout import WorkerArena
-from sparring.search import SearchPlayer
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from sparring.policy.checkpoint import Checkpoint
+    from sparring.search import SearchPlayer
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Seating:
     @classmethod
     def of(
         cls,
-        *players: str | Player | Checkpoint | Entrant,
+        *players: "str | Path | Player | Checkpoint | Entrant",
         game: str | None = None,
         settings: Mapping[str, Any] | None = None,
         networks: bool = False,
@@ -46,7 +48,7 @@ class Seating:
         make its matches begin in different positions (`core.Varied`) are filled in. Raises `InputError` if a name is
         unknown, the game is not determined, a checkpoint is of another game, or, with `networks`, a player is not one.
         """
-        entrants = tuple(who if isinstance(who, Entrant) else Entrant.of(who) for who in players)
+        entrants = find_entrants(players, game)
         for entrant in entrants:
             if networks and not entrant.is_network:
                 raise InputError(f"{entrant.name}: not a network of this machine")
@@ -83,14 +85,16 @@ class Seating:
             self.game, self.spec, matches=matches, seed=seed + number, style=style, say=say
         )
 
-    def network(self) -> nn.Module:
+    def network(self) -> "nn.Module":
         """The network of the first entrant, in a seating of networks."""
         found = self.entrants[0].network(self.spec)
         assert found is not None, "a seating without networks"
         return found[0]
 
-    def searcher(self, settings: Any, *, seed: int, style: Style) -> SearchPlayer:
+    def searcher(self, settings: Any, *, seed: int, style: Style) -> "SearchPlayer":
         """The first entrant, in a seating of networks, looking ahead in one match by `settings`."""
+        from sparring.search import SearchPlayer
+
         player = self.entrants[0].seat(self.game, self.game.spec(settings), matches=1, seed=seed, style=style)
         assert isinstance(player, SearchPlayer), "a seating without networks, or a style without simulations"
         return player
@@ -106,6 +110,9 @@ class Seating:
         say: Callable[[str], None] = lambda text: None,
     ) -> Iterator[tuple[list[Player], Arena]]:
         """The players and a fresh arena of `matches` matches, in `workers` processes or, if that is 0, in this one."""
+        from sparring.report.progress import announced, compiling_announced
+        from sparring.rollout import WorkerArena
+
         with ExitStack() as stack:
             stack.enter_context(compiling_announced(say))
             players: list[Player] = []
@@ -120,3 +127,19 @@ class Seating:
                 )
             stack.callback(arena.close)
             yield players, arena
+
+
+def find_entrants(
+    players: "Sequence[str | Path | Player | Checkpoint | Entrant]", game: str | None = None
+) -> tuple[Entrant, ...]:
+    """The entrants that `players` name or are; raises `InputError` at the first that is unknown.
+
+    Without a `game`, unknown names are looked for in the one that the first network among them was trained for.
+    """
+    if game is not None:
+        load_game(game)  # raises if there is none, before any player is looked for in it
+    shipped = shipped_weights()
+    for who in players:
+        if game is None and isinstance(who, str | Path):
+            game = trained_game(shipped.get(str(who), Path(who)))
+    return tuple(who if isinstance(who, Entrant) else Entrant.of(who, game=game) for who in players)

@@ -29,7 +29,7 @@ def model_source(
     name, equals, origin = text.partition("=")
     if not equals or not name or not origin:
         raise InputError(f"--model {text}: not of the form NAME=PLAYER, as in main=runs/hex-quick or main=hex-7x7")
-    entrant = Entrant.parse(origin)
+    entrant = Entrant.parse(origin, game=game)
     if entrant.folder is not None:
         return ModelSource.from_checkpoint(name, entrant.folder, entrant.factory, say=say)
     if entrant.factory is None:

@@ -18,16 +18,16 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
 from sparring.core import GameSpec, InputError, load_game
+from sparring.core.checkpoints import ABOUT, WEIGHTS, locate_checkpoint
 from sparring.core.checksums import read_checked, with_checksums
 from sparring.core.files import write_folder
+from sparring.core.networks import FACTORY, Factory
 from sparring.core.versions import stored_spec
 from sparring.policy.interface import Versatile
 from sparring.policy.named import renumber_weights
-from sparring.policy.network import FACTORY, Factory, build_network
+from sparring.policy.network import build_network
 
 FORMAT = 1
-WEIGHTS = "policy.safetensors"
-ABOUT = "policy.json"
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,11 @@ class Checkpoint:
     weights: Mapping[str, Tensor]
     about: Mapping[str, Any]
     """Free facts for people: decisions trained on, win rates."""
+
+    def __repr__(self) -> str:
+        numbers = sum(tensor.numel() for tensor in self.weights.values())
+        network = f"network {dict(self.network)}, {numbers:,} numbers"
+        return f"<Checkpoint of {self.spec.game} {dict(self.spec.settings)}: update {self.version}, {network}>"
 
     @property
     def digest(self) -> str:
@@ -95,9 +100,9 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     write_folder(folder, with_checksums(files))
 
 
-def load_checkpoint(path: Path) -> Checkpoint:
+def load_checkpoint(path: str | Path) -> Checkpoint:
     """The checkpoint in folder `path`, or the best (else newest) one of a run folder; raises `InputError`."""
-    folder = locate_checkpoint(path)
+    folder = locate_checkpoint(Path(path))
     files = read_checked(folder, [ABOUT, WEIGHTS])
     try:
         data = json.loads(files[ABOUT])
@@ -137,14 +142,3 @@ def parse_tensors(content: bytes, *, where: str) -> dict[str, Tensor]:
     except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OverflowError) as error:
         raise InputError(f"{where}: {error}") from error
     return tensors
-
-
-def locate_checkpoint(path: Path) -> Path:
-    """The checkpoint folder that `path` means: itself, or a run folder's best, or else its newest."""
-    if (path / ABOUT).is_file():
-        return path
-    candidates = [path / "best", *sorted(path.glob("checkpoints/[0-9]*"), reverse=True)]
-    for folder in candidates:
-        if (folder / ABOUT).is_file():
-            return folder
-    raise InputError(f"{path}: no checkpoint here (a checkpoint folder holds {ABOUT} and {WEIGHTS})")

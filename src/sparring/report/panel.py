@@ -16,7 +16,7 @@ from sparring.core.machine import cores
 from sparring.core.rows import nested
 from sparring.core.score import Score
 from sparring.core.text import printable_lines
-from sparring.report.progress import PLAIN_SECONDS, Display, Pace, bar, duration
+from sparring.report.progress import PLAIN_SECONDS, WIDEST, Display, Pace, bar, duration
 from sparring.report.usage import ProcessTree, Usage
 
 _LINE_SECONDS = 30.0
@@ -26,13 +26,15 @@ _SAMPLE_SECONDS = 2.0
 _SHADES = "█▓▒░"
 _COLOURS = ("cyan", "green", "yellow", "magenta")
 """Of the stages in the time bar, in the order of their names above it."""
-_WIDEST_BAR = 90
 _LEARNING = {"policy_loss": "policy loss", "value_loss": "value loss", "entropy": "entropy", "approx_kl": "KL"}
 """Metrics of `loss/` that the panel shows, with their labels."""
 _TITLE = len("training")
 _CELLS = (19, 18, 14, 11)
-"""Widths of the panel's columns of figures: with the titles of its rows they fit 80 columns."""
-_NAME = len("policy loss")
+"""Least widths of the panel's columns of figures: with the titles of its rows they fit 80 columns."""
+_GAP = 2
+_RATE = len("100.0%")
+_NOTED = 72
+"""Columns from which on a rating says after which update it was."""
 _COLUMNS = {
     "decisions": 11, "done": 4, "left": 7, "decisions/s": 11, "CPU": 4, "memory": 9,
     "policy": 9, "value": 8, "entropy": 7, "KL": 8,
@@ -80,17 +82,18 @@ class TrainingPanel(Display):
             self._print(text)
 
     def _render(self) -> RenderableType:
+        columns = min(self._console.width, WIDEST)
         parts: list[RenderableType] = [bar("training", self._pace, f"update {self._update:,}")]
         doing = self._doing
         if self._figures:
-            parts += _figures(self._figures, self._sample(), self._console.width)
+            parts += _figures(self._figures, self._sample(), columns)
         elif not doing:
             doing = f"update {self._update + 1:,} under way for {duration(monotonic() - self._pace.started)}"
         if self._rated is not None:
-            parts.append(_rating_grid(*self._rated))
+            parts.append(_rating_grid(*self._rated, columns))
         if doing:
-            row = Table.grid(padding=(0, 2, 0, 0))
-            row.add_column(style="dim", width=_TITLE)
+            row = _titled()
+            row.add_column()
             row.add_row("now", Text(printable_lines(doing)))
             parts.append(row)
         return Group(*parts)
@@ -146,28 +149,49 @@ def _figures(figures: Mapping[str, float], usage: Usage, columns: int) -> list[R
         "time": {stage: f"{part:.0%}" for stage, part in shown.items()},
     }
     learning = {name: _figure(loss[key]) for key, name in _LEARNING.items() if key in loss}
-    return [_grid(work), _stage_bar(stages, columns), _grid({"learning": learning})]
+    return [_grid(work, columns), _stage_bar(stages, columns), _grid({"learning": learning}, columns)]
 
 
-def _grid(lines: Mapping[str, Mapping[str, str]]) -> Table:
-    """Figures in columns, so that they stand still while they change: names left, values right."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="dim", width=_TITLE)
-    for width in _CELLS:
-        grid.add_column(no_wrap=True, min_width=width)
+def _titled() -> Table:
+    """A grid that begins with a column of titles."""
+    grid = Table.grid(padding=(0, _GAP, 0, 0), pad_edge=False)
+    grid.add_column(style="dim", width=_TITLE, no_wrap=True)
+    return grid
+
+
+def _grid(lines: Mapping[str, Mapping[str, str]], columns: int) -> Table:
+    """Figures in columns, so that they stand still while they change: names left, values right.
+
+    A narrow terminal shows fewer of them side by side, a wide one sets them further apart.
+    """
+    widths = _widths(columns)
+    grid = _titled()
+    for width in widths:
+        grid.add_column(no_wrap=True, width=width)
     for title, cells in lines.items():
         texts = []
-        for (name, value), width in zip(cells.items(), _CELLS, strict=False):
-            texts.append(Text(name, "dim").append(f" {value:>{max(0, width - len(name) - 1)}}", "not dim"))
-        grid.add_row(title, *texts)
+        for number, (name, value) in enumerate(cells.items()):
+            room = widths[number % len(widths)] - len(name) - 1
+            texts.append(Text(name, "dim").append(f" {value:>{max(0, room)}}", "not dim"))
+        for start in range(0, len(texts), len(widths)):
+            grid.add_row("" if start else title, *texts[start : start + len(widths)])
     return grid
+
+
+def _widths(columns: int) -> list[int]:
+    """The widths of the columns of figures, which together with the titles take all `columns`."""
+    room = columns - _TITLE - _GAP
+    fitting = [count for count in (1, 2, 4) if sum(_CELLS[:count]) + _GAP * (count - 1) <= room]
+    count = max(fitting, default=1)
+    spare = max(0, room - sum(_CELLS[:count]) - _GAP * (count - 1))
+    return [width + spare // count + (number < spare % count) for number, width in enumerate(_CELLS[:count])]
 
 
 def _stage_bar(stages: Mapping[str, float], columns: int) -> Text:
     """The shares of a run's longest stages as one bar, in the order in which they are named."""
     longest = sorted(stages.items(), key=lambda item: -item[1])[: len(_SHADES)]
-    width = min(_WIDEST_BAR, columns - _TITLE - 3)
-    drawn = Text(" " * (_TITLE + 2))
+    width = columns - _TITLE - _GAP
+    drawn = Text(" " * (_TITLE + _GAP))
     done = share = 0.0
     for (_, part), shade, colour in zip(longest, _SHADES, _COLOURS, strict=False):
         share += part
@@ -181,12 +205,11 @@ def _megabytes(memory: int) -> str:
     return f"{memory / 2**20:,.0f} MB"
 
 
-def _rating_grid(update: int, scores: Mapping[str, Score], nash_conv: float | None) -> Table:
-    """One line per opponent: the win rate and its 95% interval."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="dim", width=_TITLE)
-    grid.add_column(min_width=_NAME, max_width=40, overflow="fold")
-    grid.add_column(justify="right", no_wrap=True, min_width=_CELLS[0] - _NAME - 2)
+def _rating_grid(update: int, scores: Mapping[str, Score], nash_conv: float | None, columns: int) -> Table:
+    """One line per opponent: the win rate and its 95% interval; names that are too long go on below."""
+    grid = _titled()
+    grid.add_column(overflow="fold", min_width=_widths(columns)[0] - _RATE - _GAP, max_width=columns // 2)
+    grid.add_column(justify="right", no_wrap=True, min_width=_RATE)
     grid.add_column(no_wrap=True, style="dim")
     rows = [
         (name, f"{score.win_rate:.1%}", "{:.1%} - {:.1%}".format(*score.interval)) for name, score in scores.items()
@@ -194,7 +217,7 @@ def _rating_grid(update: int, scores: Mapping[str, Score], nash_conv: float | No
     if nash_conv is not None:
         rows.append(("NashConv", f"{nash_conv:.3g}", ""))
     for number, (name, value, interval) in enumerate(rows):
-        note = f"{interval:16}after update {update:,}" if number == 0 else interval
+        note = f"{interval:16}after update {update:,}" if number == 0 and columns >= _NOTED else interval
         grid.add_row("" if number else "win rate", Text(printable_lines(name)), value, note)
     return grid
 

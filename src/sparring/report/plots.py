@@ -3,6 +3,7 @@
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, floor, log10
 
 _WIDTH = 500
 _HEIGHT = 190
@@ -13,29 +14,31 @@ _LABELS = 8
 _WIDEST = 60
 _COLOURS = 6
 _DOTS = 40
+_NOTHING = 1e-200
 
 
 def columns(bars: Sequence[tuple[str, int]], *, edges: bool = False) -> str:
     """Vertical bars, one per (label, count); some labels are written, at the middle or the left edge of a bar."""
     most = max((count for _, count in bars), default=0) or 1
     width = min(_WIDEST, (_WIDTH - _LEFT) / max(1, len(bars)))
-    floor = _HEIGHT - _BOTTOM
+    ground = _HEIGHT - _BOTTOM
     every = -(-len(bars) // _LABELS)
     parts = []
     for count in filter(None, (most // 2, most)):
-        y = floor - count / most * (floor - _TOP)
+        y = ground - count / most * (ground - _TOP)
         parts.append(f'<line x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH}" y2="{y:.1f}"/>')
         parts.append(f'<text class="soft" x="{_LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{_short(count)}</text>')
     for number, (label, count) in enumerate(bars):
-        x, height = _LEFT + number * width, count / most * (floor - _TOP)
+        x, height = _LEFT + number * width, count / most * (ground - _TOP)
         parts.append(
-            f'<rect x="{x + 0.5:.1f}" y="{floor - height:.1f}" width="{max(1.0, width - 1):.1f}" height="{height:.1f}">'
+            f'<rect x="{x + 0.5:.1f}" y="{ground - height:.1f}" width="{max(1.0, width - 1):.1f}" '
+            f'height="{height:.1f}">'
             f"<title>{html.escape(label)}: {count:,}</title></rect>"
         )
         if number % every == 0:
             x += 0 if edges else width / 2
-            parts.append(f'<text x="{x:.1f}" y="{floor + 15}" text-anchor="middle">{html.escape(label)}</text>')
-    parts.append(f'<line x1="{_LEFT}" y1="{floor}" x2="{_WIDTH}" y2="{floor}"/>')
+            parts.append(f'<text x="{x:.1f}" y="{ground + 15}" text-anchor="middle">{html.escape(label)}</text>')
+    parts.append(f'<line x1="{_LEFT}" y1="{ground}" x2="{_WIDTH}" y2="{ground}"/>')
     return _svg(_HEIGHT, parts)
 
 
@@ -83,9 +86,14 @@ class Curve:
 
 
 def curves(
-    drawn: Sequence[Curve], *, low: float | None = None, high: float | None = None, across: str = "decisions"
+    drawn: Sequence[Curve],
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    across: str = "decisions",
+    named: bool = True,
 ) -> str:
-    """Lines over one axis, each with its name and last value below; the vertical axis covers `low` to `high`."""
+    """Lines over one axis, if `named` with names and last values below; `low` and `high` are shown in any case."""
     drawn = [one for one in drawn if one.points]
     xs = [x for one in drawn for x, _ in one.points]
     ys = [y for one in drawn for _, y in one.points] + [end for one in drawn for pair in one.intervals for end in pair]
@@ -94,21 +102,22 @@ def curves(
     left, right = min(xs), max(xs)
     bottom = min(ys) if low is None else min(low, *ys)
     top = max(ys) if high is None else max(high, *ys)
-    top, right = top if top > bottom else bottom + 1, right if right > left else left + 1
-    floor = _HEIGHT - _BOTTOM
+    marks = ticks(bottom, top)
+    bottom, top, right = marks[0], marks[-1], right if right > left else left + 1
+    ground = _HEIGHT - _BOTTOM
 
     def place(x: float, y: float) -> str:
         over = (x - left) / (right - left) * (_WIDTH - _LEFT - 8)
-        up = (y - bottom) / (top - bottom) * (floor - _TOP)
-        return f"{_LEFT + over:.1f},{floor - up:.1f}"
+        up = (y - bottom) / (top - bottom) * (ground - _TOP)
+        return f"{_LEFT + over:.1f},{ground - up:.1f}"
 
     parts = []
-    for value in (bottom, (bottom + top) / 2, top):
+    for value in marks:
         _, at = place(left, value).split(",")
         parts.append(f'<line x1="{_LEFT}" y1="{at}" x2="{_WIDTH}" y2="{at}"/>')
-        parts.append(_soft(_LEFT - 5, float(at) + 4, _signed(value), end=True))
-    parts.append(_soft(_LEFT, floor + 15, _signed(left)))
-    parts.append(_soft(_WIDTH, floor + 15, f"{_signed(right)} {across}", end=True))
+        parts.append(_soft(_LEFT - 5, float(at) + 4, signed(value), end=True))
+    parts.append(_soft(_LEFT, ground + 15, signed(left)))
+    parts.append(_soft(_WIDTH, ground + 15, f"{signed(right)} {across}", end=True))
     for number, one in enumerate(drawn):
         colour = f"c{number % _COLOURS}"
         for (x, _), (under, above) in zip(one.points, one.intervals, strict=False):
@@ -120,14 +129,28 @@ def curves(
             for point in path.split(" "):
                 across_at, up_at = point.split(",")
                 parts.append(f'<circle class="{colour}" cx="{across_at}" cy="{up_at}" r="2.5"/>')
-        below = _HEIGHT + number * _ROW
-        parts.append(f'<rect class="{colour}" x="{_LEFT}" y="{below}" width="10" height="10"/>')
-        name = html.escape(f"{one.name[:60]}: {_signed(one.points[-1][1])}")
-        parts.append(f'<text x="{_LEFT + 16}" y="{below + 9}">{name}</text>')
-    return _svg(_HEIGHT + len(drawn) * _ROW, parts)
+        if named:
+            below = _HEIGHT + number * _ROW
+            parts.append(f'<rect class="{colour}" x="{_LEFT}" y="{below}" width="10" height="10"/>')
+            name = html.escape(f"{one.name[:60]}: {signed(one.points[-1][1])}")
+            parts.append(f'<text x="{_LEFT + 16}" y="{below + 9}">{name}</text>')
+    return _svg(_HEIGHT + (len(drawn) * _ROW if named else -10), parts)
 
 
-def _signed(number: float) -> str:
+def ticks(low: float, high: float) -> list[float]:
+    """Three to five round numbers that cover `low` to `high`; a single value gets room on both sides."""
+    size = max(abs(low), abs(high))
+    if size < _NOTHING or high - low <= 1e-9 * size:
+        room = size / 2 if size >= _NOTHING else 1.0
+        low, high = low - room, high + room
+    power = 10.0 ** floor(log10((high - low) / 2))
+    step = next(step for factor in (1, 2, 5, 10) if (high - low) / (step := factor * power) <= 3)
+    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
+    return [number * step for number in range(first, last + 1)]
+
+
+def signed(number: float) -> str:
+    """A number in few characters."""
     return f"-{_short(-number)}" if number < 0 else _short(number)
 
 

@@ -24,8 +24,8 @@ PATIENCE = 2.0
 """Seconds after which people wonder whether anything is happening."""
 _KNOWN_SECONDS = 1000 * 3600.0
 """Times beyond this are those of work without an end of its own."""
-_WIDTH = 100
-"""The most columns of a bar together with what is beside it."""
+WIDEST = 120
+"""The most columns that a display takes, however wide the terminal is."""
 
 
 class Pace:
@@ -138,7 +138,7 @@ def bar(title: str, pace: Pace, note: str = "") -> Constrain:
         row.add_column(no_wrap=True, justify="right")
     drawn = ProgressBar(total=1.0, completed=pace.share, complete_style="green", finished_style="green")
     row.add_row(title, drawn, f"{pace.share:4.0%}", f"{pace.left:>5} left", note)
-    return Constrain(row, _WIDTH)
+    return Constrain(row, WIDEST)
 
 
 def duration(seconds: float) -> str:

@@ -17,12 +17,24 @@ from sparring.core.score import wilson_interval
 from sparring.core.settings import read_settings
 from sparring.core.text import printable
 from sparring.report.page import facts, page
-from sparring.report.plots import Curve, curves, shares
+from sparring.report.plots import Curve, curves, shares, signed
 
 _LONGEST_LINE = 1 << 20
-_SHARES = ("top1", "top3", "frequent_top1")
+_SHARES = {"top1": "likeliest", "top3": "three likeliest", "frequent_top1": "most frequent of the game"}
 _WIN_RATE = "rating/win_rate/"
 _PART_OF_A_PAGE = {"loss": "Learning", "play": "Play", "time": "Where the time goes"}
+_LEARNING = {
+    "policy_loss": ("Policy loss", ""),
+    "value_loss": ("Value loss", ""),
+    "entropy": ("Entropy", "the lower, the surer the policy is"),
+    "approx_kl": ("KL", "how far an update moved the policy"),
+    "clip_fraction": ("Clipped", "share of the decisions at which an update was held back"),
+    "explained_variance": ("Explained variance", "1: the value knows how it ends"),
+    "calibration_error": ("Calibration error", "of the value"),
+    "value_bias": ("Value bias", "above 0: too hopeful"),
+    "grad_norm": ("Gradient norm", "before clipping"),
+}
+"""Metrics of `loss/` that come first, with what they are called and what they tell."""
 _BY = {
     "turn": "Likeliest by decision of the match, from this one on",
     "rating": "Likeliest by rating, from this one on",
@@ -45,8 +57,8 @@ def run_page(run: Path) -> str:
         "decisions": f"{int(last['decisions']):,}",
     }
     body = [facts({name: printable(value, 60) for name, value in shown.items()})]
-    body += [f'<h2>{title}</h2>\n<div class="plots">{"".join(plots)}</div>' for title, plots in sections if plots]
-    return page(printable(run.resolve().name, 100), printable(str(run), 200), "\n".join(body), style="plots")
+    body += [f'<h2>{title}</h2>\n<div class="plots even">{"".join(plots)}</div>' for title, plots in sections if plots]
+    return page(f"Run {printable(run.resolve().name, 100)}", printable(str(run), 200), "\n".join(body), style="plots")
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:
@@ -81,7 +93,24 @@ def _sections(lines: Sequence[Line], config: Mapping[str, Any]) -> Iterator[tupl
             shown = curves([_curve(lines, name) for name in names], low=0.0)
             yield title, [_plot("Share of the time", "", shown)] if names else []
         else:
-            yield title, [_plot(name.partition("/")[2], "", curves([_curve(lines, name)])) for name in names]
+            yield (
+                title,
+                [_plot(*_called(name, lines), curves([_curve(lines, name)], named=False)) for name in _ordered(names)],
+            )
+
+
+def _ordered(names: Sequence[str]) -> list[str]:
+    """What is looked at most comes first."""
+    first = [f"loss/{name}" for name in _LEARNING]
+    return [name for name in first if name in names] + [name for name in names if name not in first]
+
+
+def _called(name: str, lines: Sequence[Line]) -> tuple[str, str]:
+    """(title, what to know) of a metric, with its last value."""
+    short = name.partition("/")[2]
+    title, about = _LEARNING.get(short, (short.replace("_", " ").capitalize(), ""))
+    last = next(line[name] for line in reversed(lines) if name in line)
+    return title, "; ".join(filter(None, (f"now {signed(last)}", about)))
 
 
 def _strength(lines: Sequence[Line], config: Mapping[str, Any]) -> Iterator[str]:
@@ -106,8 +135,8 @@ def _validation(lines: Sequence[Line], group: str) -> Iterator[str]:
     if not validated:
         return
     yield _plot("Log loss", "of what was chosen", curves([_curve(validated, f"{group}/log_loss")]))
-    told = [_curve(validated, f"{group}/{name}", label=name.replace("_", " ")) for name in _SHARES]
-    yield _plot("Predicted", "likeliest, three likeliest, most frequent", curves(told, low=0.0, high=1.0))
+    told = [_curve(validated, f"{group}/{name}", label=label) for name, label in _SHARES.items()]
+    yield _plot("Predicted", "share of the choices that were among", curves(told, low=0.0, high=1.0))
     last = validated[-1]
     kinds = [kind for kind, _ in _parts(last, f"{group}/kind/") if kind != "forced"]
     by_kind = [_curve(validated, f"{group}/kind/{kind}/top1", label=kind) for kind in kinds]

@@ -82,6 +82,19 @@ def meanings(kind: type) -> Mapping[str, str]:
     return found
 
 
+def written_out(settings: Iterable[Setting], data: Mapping[str, Any]) -> list[Setting]:
+    """Those of `settings` that a preset with the plain `data` writes out, even if it writes the default."""
+    keys = set(_keys(data))
+    return [one for one in settings if any(f"{key}.".startswith(f"{one.key}.") for key in keys)]
+
+
+def _keys(data: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            yield from _keys(value, f"{prefix}{name}.")
+        yield f"{prefix}{name}"
+
+
 def settings_list(settings: Iterable[Setting]) -> Group:
     """Each setting with its value and its meaning below; gaps between groups; values other than the default in bold."""
     settings = list(settings)

@@ -26,7 +26,7 @@ def plain_table(*names: str, right: Collection[str] = ()) -> Table:
     """A table without a frame, with a rule below its headings; the columns in `right` hold numbers."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for name in names:
-        table.add_column(name, justify="right" if name in right else "left")
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
     return table
 
 
@@ -36,6 +36,8 @@ def score_table(title: str, scores: Mapping[str, Score]) -> Group:
     if any(score.points_per_minute is not None for score in scores.values()):
         names.append("for : against / min")
     table = plain_table(*names, right=names[1:])
+    for column in table.columns[1:]:
+        column.no_wrap = True
     for name, score in scores.items():
         low, high = score.interval
         counts = (f"{count:,}" for count in (score.wins, score.draws, score.losses))
@@ -117,9 +119,14 @@ def presets_table(presets: Mapping[str, Path]) -> Table:
     table = plain_table("preset", "what it trains")
     table.columns[0].no_wrap = True
     for name, path in presets.items():
-        lines = takewhile(lambda line: line.startswith("#"), path.read_text().splitlines())
-        table.add_row(name, Text(" ".join(line.lstrip("# ") for line in lines)))
+        table.add_row(name, Text(preset_comment(path)))
     return table
+
+
+def preset_comment(path: Path) -> str:
+    """The comment at the top of a preset: what it trains."""
+    lines = takewhile(lambda line: line.startswith("#"), path.read_text().splitlines())
+    return " ".join(line.lstrip("# ") for line in lines)
 
 
 def bench_table(ways: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sparring.report.page import page
+from sparring.report.plots import ticks
 from sparring.report.tournament import sprt_text
 
 _WIDTH, _ROW = 640, 22
@@ -24,7 +25,7 @@ def tournament_page(summary: Mapping[str, Any], folder: Path = Path()) -> str:
         parts.append(_section(f"Ratings in Elo points, {html.escape(summary['anchor'])} = 0", _ratings(summary)))
         parts.append(_section("Points of the row's player against the column's", _heat_map(summary)))
         for run, points in summary["curves"].items():
-            parts.append(_section(f"{html.escape(run)}: rating over updates", _curve(points)))
+            parts.append(_section(f"{html.escape(run)}: rating by update", _curve(points)))
         if summary.get("kept"):
             parts.append(_section("Matches worth looking at", _kept(summary["kept"], folder)))
         notes = [*summary["warnings"], *summary["forfeits"]["notes"]]
@@ -101,8 +102,8 @@ def _matches(cell: Mapping[str, Any]) -> str:
 def _curve(points: Sequence[Mapping[str, Any]]) -> str:
     """Ratings over updates as a line, their intervals as a band."""
     updates = [point["update"] for point in points]
-    low = min(point["interval"][0] for point in points)
-    high = max(point["interval"][1] for point in points)
+    marks = ticks(min(point["interval"][0] for point in points), max(point["interval"][1] for point in points))
+    low, high = marks[0], marks[-1]
     span, length = max(high - low, 1.0), max(max(updates) - min(updates), 1)
 
     def x(update: float) -> float:
@@ -115,10 +116,9 @@ def _curve(points: Sequence[Mapping[str, Any]]) -> str:
     band += [f"{x(point['update']):.1f},{y(point['interval'][0]):.1f}" for point in reversed(points)]
     line = " ".join(f"{x(point['update']):.1f},{y(point['rating']):.1f}" for point in points)
     parts = [f'<polygon points="{" ".join(band)}"/><polyline points="{line}"/>']
-    parts += [
-        f'<text x="{_LEFT - 6}" y="{y(elo) + 4:.1f}" text-anchor="end">{elo:+,.0f}</text>'
-        for elo in (low, (low + high) / 2, high)
-    ]
+    for elo in marks:
+        parts.insert(0, f'<line class="soft" x1="{_LEFT}" y1="{y(elo):.1f}" x2="{_WIDTH}" y2="{y(elo):.1f}"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y(elo) + 4:.1f}" text-anchor="end">{elo:+,.0f}</text>')
     for point in points:
         at = x(point["update"])
         parts.append(f'<circle cx="{at:.1f}" cy="{y(point["rating"]):.1f}" r="4"/>')

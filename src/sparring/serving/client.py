@@ -17,6 +17,7 @@ import zmq
 from numpy.typing import NDArray
 
 from sparring.core import Answers, Decisions, GameSpec, InputError, RunError
+from sparring.core.ports import is_refused
 from sparring.serving.keys import ClientKey, secure_client
 from sparring.serving.protocol import (
     PROTOCOL,
@@ -42,6 +43,8 @@ from sparring.serving.protocol import (
 _REPEAT = 1.0
 """Seconds without an answer after which a request is sent again; doubled each time."""
 _REPEAT_MOST = 8.0
+_REFUSALS = 3
+"""A new connection to this machine that is refused so often in a row, a second apart, is given up: nobody is there."""
 _PING_MS = 2000
 _SILENT_MS = 6000
 """After this long without an answer to its pings, either end considers the other gone."""
@@ -193,7 +196,7 @@ class RemotePlayer:
             slots=self._slots,
             in_flight=self._in_flight,
         )
-        welcome = self._line.call(hello, Welcome)
+        welcome = self._line.call(hello, Welcome, new=self.counters.hellos == 0)
         self.counters.hellos += 1
         self.version = welcome.version
         self._session = welcome.session
@@ -293,9 +296,10 @@ class _Line:
         except ProtocolError as error:
             raise RunError(f"{self.address} does not speak as a policy server does: {error}") from error
 
-    def call(self, request: FromClient, kind: type[H]) -> H:
-        """Sends `request` until an answer of `kind` comes."""
+    def call(self, request: FromClient, kind: type[H], *, new: bool) -> H:
+        """Sends `request` until an answer of `kind` comes; `new` if the server was never heard from."""
         started = monotonic()
+        refusals = 0
         while True:
             self.send([encode(request)])
             repeat_at = monotonic() + _REPEAT
@@ -308,6 +312,9 @@ class _Line:
                 if isinstance(message[0], Refused):
                     raise InputError(f"policy server {self.address}: {message[0].reason}")
             self.check(started, f"answer to {type(request).__name__.lower()}")
+            refusals = refusals + 1 if new and is_refused(self.address) else 0
+            if refusals == _REFUSALS:
+                raise RunError(f"policy server {self.address}: nobody listens there; `sparring serve` starts one")
 
     def check(self, started: float, what: str) -> None:
         """Raises `RunError` if the timeout has passed since `started`."""
@@ -334,6 +341,6 @@ def reload_model(address: str, model: str, *, key: ClientKey | None = None, time
 def _ask_once(address: str, request: FromClient, kind: type[H], key: ClientKey | None, timeout: float) -> H:
     line = _Line(address, key, timeout)
     try:
-        return line.call(request, kind)
+        return line.call(request, kind, new=True)
     finally:
         line.close()

@@ -7,9 +7,10 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from sparring.core import GameSpec, InputError
+from sparring.core.checkpoints import locate_checkpoint
+from sparring.core.networks import Factory
 from sparring.core.versions import present_spec
-from sparring.policy.checkpoint import load_checkpoint, locate_checkpoint
-from sparring.policy.network import Factory
+from sparring.policy.checkpoint import load_checkpoint
 
 
 @dataclass

@@ -47,7 +47,7 @@ def find_opponents(
             if other != name:
                 raise InputError(f"{key}: {name} and {other} would have one name in the metrics; rename one")
             try:
-                found[name] = Entrant.parse(name, kept=kept / safe_name(name))
+                found[name] = Entrant.parse(name, game=game.name, kept=kept / safe_name(name))
                 if key == "anchor.to" and not found[name].is_network:
                     raise InputError(f"{name}: not a run or checkpoint folder, or shipped weights")
                 _try(found[name], game, spec, style, say)

@@ -10,7 +10,8 @@ from sparring.core import InputError
 from sparring.learn import parallel
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.magnet import MagnetSettings
-from sparring.training.config import LearnerSettings, Scaling, TrainConfig
+from sparring.training.config import LearnerSettings, TrainConfig
+from sparring.training.settings import Scaling
 
 S = TypeVar("S", bound=msgspec.Struct)
 

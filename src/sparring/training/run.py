@@ -48,8 +48,9 @@ from sparring.core.files import (
 from sparring.core.settings import convert, read_settings
 from sparring.league import Entrant
 from sparring.policy.checkpoint import Checkpoint, parse_tensors, save_checkpoint, tensor_bytes
-from sparring.training.config import STORED, TrainConfig, differences
+from sparring.training.config import TrainConfig, differences
 from sparring.training.league.league import POOL
+from sparring.training.presets import STORED
 
 JOB = "job"
 """The folder of the cluster job that trains a run; it exists before the run does."""

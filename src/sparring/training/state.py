@@ -17,9 +17,9 @@ from sparring.learn.learner import NotFinite
 from sparring.learn.sharding import is_part, joined_parts, part_of
 from sparring.policy.checkpoint import Checkpoint
 from sparring.training.background import Background
-from sparring.training.config import CheckpointSettings
 from sparring.training.rating import Ratings
 from sparring.training.run import SHARDS, ResumeState, RunFolder
+from sparring.training.settings import CheckpointSettings
 from sparring.training.trainee import Snapshot, Trainee
 
 _OWN = ("learner/window/", "random/")

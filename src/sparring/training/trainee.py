@@ -13,12 +13,13 @@ import torch
 from torch import Tensor
 
 from sparring.core import Array, Episodes, Game, GameSpec, InputError, Stages
+from sparring.core.networks import same_network
 from sparring.core.settings import convert
 from sparring.inference import Device
 from sparring.league import Entrant
 from sparring.learn.sharding import gathered_weights
 from sparring.policy.checkpoint import Checkpoint
-from sparring.policy.network import build_network, same_network
+from sparring.policy.network import build_network
 from sparring.training.algorithms import Algorithm, build_algorithm
 from sparring.training.config import TrainConfig
 from sparring.training.limits import lower_if_too_large
@@ -140,7 +141,7 @@ def first_checkpoint(config: TrainConfig) -> Checkpoint | None:
     """The checkpoint that `init` names; None if a run starts from fresh weights."""
     if config.init is None:
         return None
-    checkpoint = Entrant.parse(config.init).checkpoint
+    checkpoint = Entrant.parse(config.init, game=config.game).checkpoint
     if checkpoint is None:
         raise InputError(f"init = {config.init}: not a run or checkpoint folder, or shipped weights")
     return checkpoint

@@ -138,10 +138,26 @@ def test_what_is_not_allowed_is_asked_again_with_what_is() -> None:
         play("gen1randombattle", terminal)
     refused = [line for line in terminal.told if "is no choice" in line]
     assert refused == [
-        f"{typed!r} is no choice; type a number from 1 to 9. Ctrl-D leaves the match."
+        f"{typed!r} is no choice; type a number from 1 to 9, or help."
         for typed in ("", "hello", "0", "10", "1 tera", "-1")
     ]
     assert "\nTurn 2" in terminal.text
+
+
+def test_help_says_what_can_be_typed_and_quit_leaves() -> None:
+    terminal = Terminal(["help", "quit", "1"])
+    with pytest.raises(EOFError):
+        play("gen1randombattle", terminal)
+    told = terminal.text.partition("> help")[2]
+    for words in ("Type a number from 1 to 9.", "resign  give the battle up", "quit    leave", "PP, how often"):
+        assert words in told
+    assert "> 1" not in told, "nothing was asked after quit"
+
+
+def test_a_battle_can_be_given_up() -> None:
+    ended = CliRunner().invoke(app, ["play", "pokemon"], input="resign\n")
+    assert "or help." in ended.stdout
+    assert ended.stdout.splitlines()[-1].endswith("You lost.")
 
 
 def test_in_doubles_the_first_order_can_be_taken_back() -> None:

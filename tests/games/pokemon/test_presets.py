@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from sparring.training.config import load_config, preset_names
+from sparring.training.config import load_config
 from sparring.training.opponents import find_opponents
+from sparring.training.presets import preset_names
 from sparring.training.rating import Ratings
 from sparring.training.run import RunFolder
 from sparring.training.self_play import SelfPlay

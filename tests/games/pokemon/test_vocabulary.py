@@ -15,6 +15,7 @@ import torch
 
 from sparring.core import Episodes, InputError, RandomPlayer, Vocabulary, shipped_weights
 from sparring.core.cache import cache_folder
+from sparring.core.checkpoints import ABOUT
 from sparring.core.versions import present_spec
 from sparring.data import Dataset
 from sparring.games.pokemon import GAME, PokemonArena, PokemonNetwork, PokemonSettings
@@ -23,7 +24,7 @@ from sparring.games.pokemon.observation import ID_FIELDS
 from sparring.games.pokemon.setup import installation
 from sparring.games.pokemon.vocabulary import first_vocabulary
 from sparring.league import Seating
-from sparring.policy.checkpoint import ABOUT, Checkpoint, load_checkpoint, parse_tensors, save_checkpoint
+from sparring.policy.checkpoint import Checkpoint, load_checkpoint, parse_tensors, save_checkpoint
 from sparring.rollout import Collector, everyone
 from sparring.rollout.store import EpisodeStore, read_episodes, read_shard
 from sparring.serving.models import ModelSource

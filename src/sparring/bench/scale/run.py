@@ -29,7 +29,8 @@ from sparring.core.files import lock_folder, write_file
 from sparring.core.machine import machine_name
 from sparring.report.progress import ProgressLine
 from sparring.report.usage import ProcessTree
-from sparring.training.config import ClusterSettings, TrainConfig, load_config
+from sparring.training.config import TrainConfig, load_config
+from sparring.training.settings import ClusterSettings
 
 FILE = "scale.json"
 OVERRIDE = "override.txt"

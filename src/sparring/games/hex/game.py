@@ -13,6 +13,7 @@ from sparring.games.hex.settings import HexNetwork, HexSettings
 
 if TYPE_CHECKING:
     from sparring.games.hex.arena import HexArena
+    from sparring.games.hex.episode_words import HexWords
     from sparring.games.hex.model import HexModel
 
 
@@ -64,6 +65,12 @@ class HexGame:
         from sparring.games.hex.records import follow
 
         follow(arena, ended)
+
+    def words(self, spec: GameSpec) -> "HexWords":
+        """See `sparring.core.words.Worded`."""
+        from sparring.games.hex.episode_words import HexWords
+
+        return HexWords(spec)
 
     def model(self, spec: GameSpec) -> "HexModel":
         """The rules on batches of states."""

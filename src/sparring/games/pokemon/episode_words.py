@@ -36,7 +36,7 @@ class PokemonWords:
         self._sight = Sight(dex, self._space)
         self._switches = _switches(self._space)
 
-    def position(self, row: Row) -> list[str]:
+    def position(self, row: Row, *, seat: int = 0, before: Row | None = None) -> list[str]:
         """The turn, the field and both sides; in team preview the own team."""
         view = BattleView(row)
         field = view.field
@@ -47,7 +47,7 @@ class PokemonWords:
         asked = "a replacement is asked for" if field.forced else ""
         return [", ".join(filter(None, (f"Turn {field.turn}", asked))), *self._sight.position(view)]
 
-    def actions(self, row: Row, legal: NDArray[np.bool_], among: NDArray[np.bool_]) -> list[str]:
+    def actions(self, row: Row, legal: NDArray[np.bool_], among: NDArray[np.bool_], *, seat: int = 0) -> list[str]:
         """Names of actions; many pairs of orders are told as what each Pokémon may do."""
         numbers = np.flatnonzero(among).tolist()
         if row["field"][c.FIELD_PREVIEW]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Answers, Arena, Decisions, InputError
+from sparring.core.by_hand import Course, Resigned
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.actions.offer import FORCED, KIND, PLACE_AT, PREVIEW, REVIVING, SIZE
 from sparring.games.pokemon.arena import PokemonArena
@@ -24,6 +25,11 @@ from sparring.games.pokemon.simulator import SEAT_NAMES
 from sparring.games.pokemon.words import Narrator
 
 _SIDES = ("p1", "p2")
+_HELP = """\
+Type {allowed}. Other words:
+  resign  give the battle up
+  quit    leave; so does Ctrl-D
+Percentages beside a move say how much of the target's full HP it takes; PP, how often it can still be used."""
 _BACK = -1
 
 
@@ -53,6 +59,12 @@ class HumanPlayer:
         self._tell = tell or print_wrapped
         self._arena: PokemonArena | None = None
         self._seats: dict[tuple[int, int], _Seated] = {}
+        self._course: Course | None = None
+
+    def sit(self, course: Course) -> None:
+        """See `sparring.core.by_hand.Seated`: from now on the battle can be given up."""
+        self._course = course
+        self._tell("Type the number of a choice, or help.")
 
     def attend(self, arena: Arena) -> None:
         """See `sparring.core.Attending`: rows do not say what happened, the arena's protocol lines do."""
@@ -164,7 +176,7 @@ class HumanPlayer:
         if words or may_go_back:
             self._tell(f"Type {allowed}.")
         while True:
-            text = self._typed().lower()
+            text = self._typed(allowed).lower()
             if may_go_back and text == "back":
                 return _BACK
             number_text, _, word = text.partition(" ")
@@ -175,7 +187,7 @@ class HumanPlayer:
                     return order
                 if named and (order, named[0]) in extra:
                     return extra[order, named[0]]
-            self._tell(f"{text!r} is no choice; type {allowed}. Ctrl-D leaves the match.")
+            self._tell(f"{text!r} is no choice; type {allowed}, or help.")
 
     def _preview(self, view: BattleView, size: int, legal: NDArray[np.bool_]) -> int:
         """The action of a team preview: who leads and, where only some are brought, who comes along."""
@@ -189,21 +201,31 @@ class HumanPlayer:
             allowed += f", apart from each other, the {'lead' if leads == 1 else 'leads'} first"
         self._tell(f"Type who {'comes along' if wanted > leads else 'leads'}: {allowed}.")
         while True:
-            text = self._typed()
+            text = self._typed(allowed)
             picked = [int(word) - 1 for word in text.replace(",", " ").split() if word.isdecimal()]
             if len(picked) == wanted == len(text.replace(",", " ").split()) == len(set(picked)):
                 action = space.preview_action(picked, size)
                 if action is not None and legal[action]:
                     return action
-            self._tell(f"{text!r} is no choice; type {allowed}. Ctrl-D leaves the match.")
+            self._tell(f"{text!r} is no choice; type {allowed}, or help.")
 
-    def _typed(self) -> str:
-        """What the person types next; at the end of the input the prompt's line is ended too."""
-        try:
-            return self._ask("Your choice: ").strip()
-        except EOFError:
-            self._tell("")
-            raise
+    def _typed(self, allowed: str) -> str:
+        """What the person types next, unless it is help or a wish to leave; `allowed` says what makes a choice."""
+        while True:
+            try:
+                text = self._ask("Your choice: ").strip()
+            except EOFError:
+                self._tell("")  # ends the prompt's line
+                raise
+            match text.lower():
+                case "help" | "?":
+                    self._tell(_HELP.format(allowed=allowed))
+                case "quit":
+                    raise EOFError
+                case "resign" if self._course is not None:
+                    raise Resigned
+                case _:
+                    return text
 
 
 class _Seated:

@@ -27,6 +27,8 @@ class Sight:
     def __init__(self, dex: Dex, space: ActionSpace) -> None:
         self._dex = dex
         self._space = space
+        self._width = 24 if space.active == 1 else 32
+        """Of what an order is called; in doubles its target is part of it."""
 
     def position(self, view: BattleView) -> list[str]:
         """The field and both sides, the foe's first."""
@@ -56,7 +58,7 @@ class Sight:
         if move < 0 or orders.gimmick[order] or locked:
             return name
         about = self._about_move(view, ranges[place], place, move, int(orders.target[order]))
-        return f"{name:<24}  {about}" if about else name
+        return f"{name:<{self._width}}  {about}" if about else name
 
     def name(self, view: BattleView, place: int, order: int, *, locked: int = 0) -> str:
         """The name of order `order` of own place `place`; `locked` as in an offer."""
@@ -85,7 +87,7 @@ class Sight:
         moves = ", ".join(self._move(move.id) for move in pokemon.moves)
         status = "FNT" if pokemon.fainted else pokemon.status.upper()
         name = what + self._species(pokemon.species)
-        return f"{name:<24}  {_percent(pokemon.hp):>4} {status:<3}  {moves}".rstrip()
+        return f"{name:<{self._width}}  {_percent(pokemon.hp):>4} {status:<3}  {moves}".rstrip()
 
     def named(self, number: int) -> str:
         """The species with that number in the dex."""

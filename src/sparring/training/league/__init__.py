@@ -4,7 +4,14 @@
 the pool and joins these to self-play, and `away` is the pool in a process of a cluster.
 """
 
-from sparring.training.league.league import League
+from typing import TYPE_CHECKING
+
+from sparring.core.lazy import lazy_names
 from sparring.training.league.settings import LeagueSettings
+
+if TYPE_CHECKING:
+    from sparring.training.league.league import League
+else:
+    __getattr__ = lazy_names(__name__, {"League": "sparring.training.league.league"})
 
 __all__ = ["League", "LeagueSettings"]

@@ -1,0 +1,45 @@
+"""Networks by description: a game's own with its size options, or one that the user's code builds.
+
+    network: {width: 96, layers: 2}                   the game's network
+    network: {factory: my_agents.mine:build}          whatever `build(spec)` returns
+
+A factory is imported only where the user names it: in a preset, on the command line. A checkpoint or run folder keeps
+its name for people to read, but never has it imported. `policy.network` builds what is described.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sparring.core.code import load_code
+from sparring.core.errors import InputError
+from sparring.core.game import Game
+from sparring.core.settings import convert
+from sparring.core.spec import GameSpec
+
+Factory = Callable[[GameSpec], Any]
+"""User code that builds a policy (see `sparring.policy`), a torch module, for rows of a spec."""
+
+FACTORY = "factory"
+
+
+def check_network(network: Mapping[str, Any], game: Game, *, where: str) -> None:
+    """Raises `InputError` unless `network` describes one that can be built."""
+    if FACTORY not in network:
+        convert(network, game.network, where=where)
+        return
+    if len(network) > 1:
+        raise InputError(f"{where}: {FACTORY} stands alone: its network's sizes are your code's")
+    load_factory(str(network[FACTORY]))
+
+
+def same_network(network: Mapping[str, Any], other: Mapping[str, Any], game: Game) -> bool:
+    """Whether both describe one network, be it in other words: a default that is written out changes nothing."""
+    if FACTORY in network or FACTORY in other:
+        return dict(network) == dict(other)
+    first: object = convert(network, game.network, where="network")
+    return first == convert(other, game.network, where="network")
+
+
+def load_factory(text: str) -> Factory:
+    """The callable that `package.module:function` names, installed or in the current folder."""
+    return load_code(text, what="a function that builds a policy")
