@@ -86,7 +86,7 @@ def test_numbers_that_make_no_sense_are_refused(asked, message):
 
 @pytest.mark.parametrize("name", ["temperature", "policy_threshold", "simulations", "threads", "patience"])
 def test_a_style_that_makes_no_sense_is_refused(name):
-    with pytest.raises(InputError, match=f"{name} = -1: allowed: 0 or more"):
+    with pytest.raises(InputError, match=f"{name} = -1: allowed: a number, 0 or more"):
         sparring.Style(**{name: -1})
 
 
