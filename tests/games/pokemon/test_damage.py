@@ -17,6 +17,7 @@ from sparring.games.pokemon.columns import (
     SideColumn,
 )
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
+from sparring.games.pokemon.damage.tables import T, load_tables
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.observation import ObservationRows
@@ -51,6 +52,25 @@ def compare(found: Installation, tables: int | str, count: int) -> tuple[float, 
     median, most = np.quantile(errors, [0.5, 0.95])
     print(f"{tables}: {len(errors)} match-ups, median {median:.4f}, 95% {most:.4f}, {disagree} differ in kind")
     return float(median), float(most), disagree / count
+
+
+@pytest.mark.parametrize("tables", [*range(2, 10), "champions"])
+def test_every_description_of_an_item_that_tells_of_damage_is_understood(tables: int | str) -> None:
+    items, ids, raw = load_tables(tables).items, load_dex(tables).items.ids, load_dex(tables).raw["items"]
+    raised = {id for id, row in zip(ids, items, strict=True) if row[T.RAISED]}
+    resisted = {id for id, row in zip(ids, items, strict=True) if row[T.RESISTED]}
+    texts = {id: raw[id].get("shortDesc", "") for id in ids[1:]}
+    by_category = {"muscleband", "punchingglove", "wiseglasses"}  # not by type: the formula knows them by name
+    assert {id for id, text in texts.items() if "x power" in text} == raised | by_category
+    assert {id for id, text in texts.items() if "Halves damage" in text} == resisted
+    assert len(raised) == (71 if tables == "champions" or int(tables) > 6 else 70)
+    assert len(resisted) == 18
+
+
+def test_the_incense_of_generation_3_raises_by_a_twentieth() -> None:
+    for generation, percent in ((3, 105), (4, 120)):
+        number = load_dex(generation).items["seaincense"]
+        assert load_tables(generation).items[number, T.PERCENT_RAISED] == percent
 
 
 @pytest.mark.parametrize("tables", [1, 4, 9, "champions"])

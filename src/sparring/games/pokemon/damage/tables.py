@@ -165,7 +165,7 @@ def _items(dex: Dex) -> NDArray[np.int32]:
         item = dex.raw["items"][id]
         text = item.get("shortDesc", "")
         # "Holder's Fire-type attacks have 1.2x power", "... its Steel- and Dragon-type attacks have 1.2x power"
-        raised = re.search(r"((?:\w+-(?:, | and )?)+)type (?:attacks?|moves) (?:will )?have (1\.\d)x power", text)
+        raised = re.search(r"((?:\w+-(?:, | and )?)+)type (?:attacks?|moves) (?:will )?have (1\.\d+)x power", text)
         if raised:
             named = {types[name] for name in re.findall(r"(\w+)-", raised[1]) if types[name]}
             table[number, T.RAISED] = sum(1 << type_number for type_number in named)
