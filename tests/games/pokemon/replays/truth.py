@@ -117,9 +117,6 @@ class Comparison:
                 len(one["moves"]) == 1 and "pp" not in one["moves"][0] for one in told["request"].get("active", ())
             ]
             hold = np.flatnonzero(locked)
-            if hold.size:  # no PP are told, and of what was mimicked the live tracker counts from no more than its most
-                mimicking = memory.fields["active"][row, :SLOTS, c.ACTIVE_MIMIC] > 0
-                memory.fields["active_moves"][row, :SLOTS][mimicking, :, c.MOVE_PP] = np.nan
             for column in (c.ACTIVE_CAN_DYNAMAX, c.ACTIVE_CAN_TERA):
                 side.observation["active"][row, hold, column] = memory.fields["active"][row, hold, column]
             if any(one["moves"][0]["id"] == "fight" for one in told["request"].get("active", ())):
@@ -263,7 +260,7 @@ class Comparison:
         same = (numbers[..., :, None] == others[..., None, :]) & compared[..., :, None]
         for column in range(mine.shape[-1]):
             more = mine[..., :, None, column] - theirs[..., None, :, column]
-            different = np.abs(more) > 1e-6  # what is not told is no number, and no difference
+            different = np.abs(more) > 1e-6
             if column == c.MOVE_PP:
                 different &= ~rolling[..., :, None]
             if column == c.MOVE_PP and unsure is not None:
