@@ -2,6 +2,7 @@
 
 import math
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -204,6 +205,28 @@ def test_a_damaged_ledger_is_said(path):
         list(ledger.matches())
     with pytest.raises(InputError, match="damaged ledger"), Ledger(path) as ledger:
         ledger.add([match(1)])
+
+
+def test_bytes_that_are_damaged_at_random_are_one_line_or_go_unnoticed(path):
+    """SQLite quotes what it finds in a damaged schema, line breaks too."""
+    with Ledger(path, create=True) as ledger:
+        ledger.add(match(number) for number in range(50))
+    content, said = path.read_bytes(), []
+    for seed in range(30):
+        lots = random.Random(seed)
+        damaged = bytearray(content)
+        for _ in range(lots.choice([1, 30, 300])):
+            damaged[lots.randrange(len(damaged))] = lots.randrange(256)
+        if seed < 5:
+            damaged = damaged.replace(b"CREATE TABLE", b"CREATE\nTABEL")
+        path.write_bytes(damaged)
+        try:
+            with Ledger(path) as ledger:
+                list(ledger.matches())
+        except InputError as error:
+            said.append(str(error))
+    assert len(said) > 5
+    assert all("\n" not in line for line in said)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from msgspec import Meta, Struct
 
 from sparring.core.errors import InputError
 from sparring.core.files import cannot_write
+from sparring.core.text import printable
 
 VERSION = 2
 """Of the tables below, kept as SQLite's `user_version`."""
@@ -348,7 +349,7 @@ class Ledger:
         except sqlite3.Error as error:
             raise InputError(f"{self.path}: {_problem(error)}") from error
         except (msgspec.DecodeError, KeyError, ValueError) as error:
-            raise InputError(f"{self.path}: damaged ledger ({error})") from error
+            raise InputError(f"{self.path}: damaged ledger ({printable(str(error), 200)})") from error
 
 
 def _problem(error: sqlite3.Error) -> str:
@@ -360,8 +361,8 @@ def _problem(error: sqlite3.Error) -> str:
     if code == sqlite3.SQLITE_READONLY:
         return "cannot be written"
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM):
-        return f"cannot be used ({error})"
-    return f"damaged ledger ({error})"
+        return f"cannot be used ({printable(str(error), 200)})"
+    return f"damaged ledger ({printable(str(error), 200)})"
 
 
 def _create(path: Path) -> None:
