@@ -442,6 +442,24 @@ def test_what_spares_a_pokemon_its_rest_in_generation_1(later: tuple[str, ...], 
     assert see(tracker)["active"][FOE, ActiveColumn.RECHARGING] == float(not spared)
 
 
+@pytest.mark.parametrize(
+    "happens",
+    [
+        ("|-damage|p1a: A|76/100",),  # Regenerator heals who is dragged out without a word
+        ("|-status|p1a: A|par", "|-damage|p1a: A|76/100 par"),  # and Natural Cure takes a status
+    ],
+)
+def test_a_request_that_says_again_what_the_last_one_said_still_counts(happens: tuple[str, ...]) -> None:
+    team = [entry("A", "Mew", active=True), entry("B", "Onix")]
+    tracker = track(*START)
+    tracker.request({"wait": True, "side": {"pokemon": team}})
+    tracker.lines([*happens, "|drag|p1a: B|Onix|100/100"])
+    tracker.request({"wait": True, "side": {"pokemon": [{**team[1], "active": True}, {**team[0], "active": False}]}})
+    view = see(tracker)
+    assert view["pokemon"][0, PokemonColumn.HP] == 1.0
+    assert view["pokemon_ids"][0, PokemonId.STATUS] == 0
+
+
 def test_a_request_tells_of_a_flinch_that_spared_the_own_pokemon_its_rest() -> None:
     lines = ("|move|p1a: Mew|Hyper Beam|p2a: Onix", "|-mustrecharge|p1a: Mew", "|move|p2a: Onix|Bite|p1a: Mew")
     own = entry("Mew", "Mew", active=True, moves=["hyperbeam", "surf"], item="", baseAbility="", ability="")

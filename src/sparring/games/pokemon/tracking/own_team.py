@@ -30,7 +30,7 @@ def write_team(view: View, team: list[Entry], *, preview: bool) -> list[int]:
             _undo_disguise(view, place, order[place])
     for row, entry in zip(order, team, strict=True):
         before = entries[row]
-        if (entry is not before and entry != before) or not conditions[row]:
+        if entry["condition"] != conditions[row] or (entry is not before and entry != before):
             _write_entry(view, row, entry, before)
     for place in wrong:
         _correct_place(view, place, order[place])
@@ -105,8 +105,8 @@ def _write_entry(view: View, row: int, entry: Entry, before: Entry) -> None:
     condition = entry["condition"]
     view.entries[row] = entry
     if condition != view.conditions[row] or not before:
-        view.conditions[row] = condition
         _write_condition(view, row, condition)
+        view.conditions[row] = condition
     _write_item(view, row, entry["item"])
     if not before or entry["details"] != before["details"] or not _same_set(before, entry):
         _write_set(view, row, entry, not before or before["details"] != entry["details"])

@@ -96,7 +96,7 @@ class View:
         self.entries: list[dict[str, Any]] = [{}] * TEAM
         """What the last request said of each own row; empty where all of it must be written anew."""
         self.conditions: list[str] = [""] * TEAM
-        """HP and status as the last request gave them; "" where lines have written over them since."""
+        """HP and status of own rows, as the last line or request gave them; "" where the next request must."""
         self.sets: list[OwnSet | None] = [None] * TEAM
         self.first_items: list[int] = [-1] * POKEMON
         """What each Pokémon held as the battle began, 0 for nothing; -1 while that is unknown."""
@@ -223,9 +223,13 @@ class View:
             floats[start + c.POKEMON_FAINTED] = 0.0
         if self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS] != status:
             self.set_status(row, status)
+        if row < TEAM:
+            self.conditions[row] = text if fraction else ""
 
     def set_status(self, row: int, status: int) -> None:
         """A status begins or ends (0)."""
+        if row < TEAM:
+            self.conditions[row] = ""
         self.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS] = status
         start = POKEMON_START[row]
         self.floats[start + c.POKEMON_SLEEP_TURNS] = 0.0
