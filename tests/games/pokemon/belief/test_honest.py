@@ -72,6 +72,7 @@ def tell(name: str, honesty: Honesty) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("player", ["random", "heuristic"])
 @pytest.mark.parametrize("format", ["gen9ou", "gen9randombattle"])
 def test_the_posterior_is_honest_at_length(format: str, player: str, installed: Installation) -> None:
@@ -83,6 +84,7 @@ def test_the_posterior_is_honest_at_length(format: str, player: str, installed: 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("player", ["random", "heuristic"])
 def test_the_posterior_is_honest_about_many_different_sets(player: str, tmp_path: Path) -> None:
     """The built-in teams of gen4ou are of so few sets that 97 items, abilities and moves come again and again."""

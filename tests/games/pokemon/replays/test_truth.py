@@ -34,6 +34,7 @@ def test_the_true_choice_is_always_among_the_parsed_and_what_shows_is_as_it_was_
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("player", ["random", "heuristic"])
 @pytest.mark.parametrize("format", FAMILIES)
 def test_the_truth_at_length(format: str, player: str) -> None:
