@@ -61,7 +61,6 @@ from tests.commands import one_line
         (["launch", "slurm", "hex-quick", "--memory", "64"], ["--memory '64'", "such as 64G"]),
         (["launch", "slurm", "hex-quick", "--run", "a;b"], ["a;b'", "letters, digits"]),
         (["launch", "slurm", "hex-quick", "--resume"], ["holds no run to go on with"]),
-        (["launch", "slurm", "hex-quick", "--nodes", "2", "league.every=5"], ["league: several processes"]),
         (["launch", "slurm", "hex-quick", "--nodes", "2", "cluster.address=auto"], ["cluster: several processes"]),
         (["launch", "explain", "nowhere"], ["'nowhere': neither the number of a job nor a run folder"]),
         (["launch", "logs", "../12"], ["'../12': neither the number of a job"]),

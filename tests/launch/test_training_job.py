@@ -110,8 +110,8 @@ def test_a_folder_that_holds_a_run_is_gone_on_with_only_if_asked(tmp_path):
 def test_what_a_run_would_refuse_is_refused_before_the_job_is_sent():
     with pytest.raises(InputError, match="learner.lr: unknown key"):
         job("learner.lr=1")
-    with pytest.raises(InputError, match="league: several processes"):
-        job("league.every=5", nodes=2)
+    with pytest.raises(InputError, match="cluster: several processes would each want all of it"):
+        job("cluster.address=auto", nodes=2)
 
 
 def test_a_run_can_be_tried_without_data():

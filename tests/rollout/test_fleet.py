@@ -10,7 +10,8 @@ from tests.clusters import Numbering, ray, simulated
 
 from sparring.core import InputError, RunError  # isort: skip
 from sparring.rollout import fleet as fleets  # isort: skip
-from sparring.rollout.fleet import AHEAD, Fleet, Stream, connect  # isort: skip
+from sparring.rollout.fleet import AHEAD, Fleet, Stream  # isort: skip
+from sparring.rollout.joining import connect  # isort: skip
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

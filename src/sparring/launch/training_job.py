@@ -67,10 +67,6 @@ def prepare(
         brief=test_mode,
         **asked,
     )
-    if config.league is not None and request.nodes * request.processes_per_node > 1:
-        raise InputError(
-            "league: several processes would each keep a pool of their own; allowed: one node, one process"
-        )
     if config.cluster.address is not None and request.nodes * request.processes_per_node > 1:
         raise InputError("cluster: several processes would each want all of it; allowed: one node, one process")
     _check_folder(folder, config, resume=resume, seeds=request.seeds)

@@ -18,7 +18,8 @@ from sparring.league.entrants import Style
 from sparring.league.seating import Seating
 from sparring.rollout import Collector, taking_turns
 from sparring.rollout.collector import Counters
-from sparring.rollout.fleet import Fleet, Piece, Stream, cluster_cpus, connect, disconnect
+from sparring.rollout.fleet import Fleet, Piece, Stream
+from sparring.rollout.joining import cluster_cpus, connect, disconnect
 
 _PIECE_SECONDS = 1.0
 _IDLE_SECONDS = 0.2

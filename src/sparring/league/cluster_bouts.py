@@ -15,8 +15,9 @@ from sparring.league.bouts import Bout, Ended, Played, Table
 from sparring.league.entrants import Style
 from sparring.league.ledger import Match
 from sparring.league.seating import Seating
-from sparring.rollout.fleet import AHEAD, Fleet, Stream, cluster_cpus, connect, disconnect
+from sparring.rollout.fleet import AHEAD, Fleet, Stream
 from sparring.rollout.handout import Handout
+from sparring.rollout.joining import cluster_cpus, connect, disconnect
 
 _PIECE_SECONDS = 1.0
 _IDLE_SECONDS = 0.2

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from time import sleep
 from typing import Any
 
-from sparring.rollout.fleet import AHEAD, Fleet, Stream, cluster_cpus, connect, disconnect
+from sparring.rollout.fleet import AHEAD, Fleet, Stream
 from sparring.rollout.handout import Handout
+from sparring.rollout.joining import cluster_cpus, connect, disconnect
 
 _IDLE_SECONDS = 0.2
 
@@ -22,7 +23,7 @@ class ClusterPool(Executor):
     its `result`.
 
     Args:
-        address: where the cluster is; see `rollout.fleet.connect`.
+        address: where the cluster is; see `rollout.joining.connect`.
         name: says of the arguments of a call what it is about, for a message.
         stall: seconds after which a process that has not answered a call is taken for dead.
         say: hears of deaths and their reasons.

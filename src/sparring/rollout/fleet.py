@@ -6,14 +6,12 @@ player may have only so many pieces under way: when nobody takes them, it waits.
 does, is replaced by one that plays other matches; what it had not handed over is lost, and nothing comes twice.
 """
 
-import os
 import re
 import secrets
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from threading import Event, current_thread
+from threading import Event
 from time import monotonic, perf_counter
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -131,40 +129,6 @@ Make = Callable[[Stream], Working[P]]
 """Called in the process itself; must be something that can be imported there."""
 
 
-def connect(address: str) -> None:
-    """Joins the Ray cluster at `address` (`ray://HOST:PORT`, `HOST:PORT`), or with "auto" the one of this machine."""
-    if ray.is_initialized():
-        return
-    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # reasons are told once, by the fleet
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level="error", configure_logging=False)
-    except (ConnectionError, ValueError, RuntimeError, OSError, RayError) as error:
-        line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"--cluster {address}: {line}; start one with: ray start --head") from error
-    sys.stdout = _WithoutRay(sys.stdout)
-
-
-def disconnect() -> None:
-    """Leaves the cluster."""
-    ray.shutdown()
-    if isinstance(sys.stdout, _WithoutRay):
-        sys.stdout = sys.stdout.stream
-
-
-class _WithoutRay:
-    """Standard output without what Ray's threads print there, whatever it is told: it may be read by a program."""
-
-    def __init__(self, stream: Any) -> None:
-        self.stream = stream
-
-    def write(self, text: str) -> int:
-        """Writes `text`, unless one of those threads does."""
-        return len(text) if current_thread().name.startswith("ray_") else int(self.stream.write(text))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
-
-
 class _Actor:
     """The process: what plays in it, and the thread that hands it new weights."""
 
@@ -230,7 +194,7 @@ class _Member:
 
 
 class Fleet(Generic[P]):
-    """`count` processes that work, on the cluster that `connect` has joined.
+    """`count` processes that work, on the cluster that `rollout.joining.connect` has joined.
 
     Args:
         make: makes what works in each.
@@ -427,8 +391,3 @@ def _one_line(text: str) -> str:
     lines = [line.strip() for line in text.partition("\ntraceback: ")[0].splitlines()]
     kept = [line for line in lines if line and not line.startswith(_NUMBERS)]
     return re.sub(r"\s*\bNode Id: \w+", "", " ".join(kept))[:400]
-
-
-def cluster_cpus() -> int:
-    """CPUs of the cluster."""
-    return int(ray.cluster_resources().get("CPU", 0))

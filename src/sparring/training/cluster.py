@@ -26,7 +26,8 @@ from sparring.policy.network import build_network
 from sparring.report.progress import announced
 from sparring.rollout import Meetings
 from sparring.rollout.collector import Counters
-from sparring.rollout.fleet import AHEAD, Fleet, Piece, Stream, cluster_cpus, connect, disconnect
+from sparring.rollout.fleet import AHEAD, Fleet, Piece, Stream
+from sparring.rollout.joining import cluster_cpus, connect, disconnect
 from sparring.training.algorithms import Algorithm, build_algorithm
 from sparring.training.config import TrainConfig
 from sparring.training.league.away import MET, ROSTER, PoolAway
