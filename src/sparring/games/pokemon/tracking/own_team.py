@@ -104,9 +104,8 @@ def _write_entry(view: View, row: int, entry: Entry, before: Entry) -> None:
     """One own Pokémon; of what seldom changes between requests only what did."""
     condition = entry["condition"]
     view.entries[row] = entry
-    if condition != view.conditions[row] or not before:
-        _write_condition(view, row, condition)
-        view.conditions[row] = condition
+    _write_condition(view, row, condition)  # a line that told the same did not write the maximum
+    view.conditions[row] = condition
     _write_item(view, row, entry["item"])
     if not before or entry["details"] != before["details"] or not _same_set(before, entry):
         _write_set(view, row, entry, not before or before["details"] != entry["details"])

@@ -230,4 +230,4 @@ function tablesOf(dex) {
   return dex[TABLES] ?? (dex[TABLES] = new Tables(dex));
 }
 
-module.exports = { callbackName, tablesOf };
+module.exports = { KIT, callbackName, tablesOf };

@@ -69,6 +69,7 @@ Object.assign(METHODS, {
   'Battle#findFieldEventHandlers': from('./listing', [...TABLES, 'Field#getWeather', 'Field#getTerrain']),
   'Battle#add': from('./log', ['Battle#addSplit']),
   'Battle#endTurn': around('./turns', ['ModdedDex#getActiveMove']),
+  'Side#addPokemon': around('./shapes'),
   'Pokemon#hasItem': from('./pokemon'),
   'Pokemon#hasAbility': from('./pokemon'),
   'Pokemon#ignoringAbility': from('./pokemon', ['Battle#getAllActive', 'Pokemon#hasItem']),

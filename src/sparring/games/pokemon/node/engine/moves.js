@@ -1,11 +1,13 @@
 // Active moves: the copies of a move that a battle may change, made several times a decision.
 //
 // Showdown copies a move key by key, which also leaves an object that V8 looks up slowly ever after. Here the first copy
-// of a move compiles a constructor with its values written out, and every further copy is one call of it. Only frozen
-// moves are compiled, which never change; they are those that the dex keeps, so there are as many constructors as moves.
+// of a move compiles a function with its values written out, and every further copy is one call of it. Only frozen moves
+// are compiled, which never change; they are those that the dex keeps, so there are as many functions as moves. Copies of
+// moves that have the same keys are made by one constructor: to V8 they are of one kind.
 'use strict';
 
-const constructors = new WeakMap();
+const copiers = new WeakMap();
+const constructors = new Map();
 
 function frozen(value) {
   if (value === null || typeof value !== 'object') return true;
@@ -38,31 +40,38 @@ function source(value, path) {
   return `{${parts.join()}}`;
 }
 
-/** A constructor of active copies of a move, or null if Showdown's own way must do. */
+/** The constructor of active moves with these keys, which takes their values. */
+function constructorOf(keys, prototype) {
+  const code = keys.map((key, i) => `this[${JSON.stringify(key)}]=v${i};`).join('');
+  let constructor = constructors.get(code);
+  if (!constructor || constructor.prototype !== prototype) {
+    constructor = new Function(`'use strict';return function(${keys.map((_, i) => `v${i}`).join()}){${code}this.hit=0;}`)();
+    constructor.prototype = prototype;
+    constructors.set(code, constructor);
+  }
+  return constructor;
+}
+
+/** A function that makes active copies of a move, or null if Showdown's own way must do. */
 function compile(move) {
   if (!frozen(move)) return null;
-  const lines = [];
-  for (const key of Object.keys(move)) {
-    const value = source(move[key], `move[${JSON.stringify(key)}]`);
-    if (value === null) return null;
-    lines.push(`this[${JSON.stringify(key)}]=${value};`);
-  }
-  lines.push('this.hit=0;');
-  const constructor = new Function('move', `'use strict';return function(){${lines.join('')}}`)(move);
-  constructor.prototype = Object.getPrototypeOf(move);
-  return constructor;
+  const keys = Object.keys(move);
+  const values = keys.map(key => source(move[key], `move[${JSON.stringify(key)}]`));
+  if (values.includes(null)) return null;
+  const constructor = constructorOf(keys, Object.getPrototypeOf(move));
+  return new Function('move', 'Copy', `'use strict';return ()=>new Copy(${values.join()})`)(move, constructor);
 }
 
 const replaced = {
   getActiveMove(move) {
     if (move && typeof move.hit === 'number') return move;
     move = this.moves.get(move);
-    let constructor = constructors.get(move);
-    if (constructor === undefined) {
-      constructor = compile(move);
-      if (constructor) constructors.set(move, constructor);
+    let copier = copiers.get(move);
+    if (copier === undefined) {
+      copier = compile(move);
+      if (copier) copiers.set(move, copier);
     }
-    if (constructor) return new constructor();
+    if (copier) return copier();
     const copy = this.deepClone(move);
     copy.hit = 0;
     return copy;
