@@ -114,23 +114,6 @@ def test_own_rows_keep_the_order_of_the_first_request_whatever_the_order_of_late
     assert view["active_moves"][OWN, 0, MoveColumn.PP] == 0.5
 
 
-def test_hp_lost_and_regained_without_a_line_between_two_requests_is_as_the_request_says() -> None:
-    tracker = track(*START)
-    moves = [{"move": id, "id": id, "pp": 5, "maxpp": 8} for id in ("tackle", "growl")]
-    for active, lines in (
-        ("Rex", ()),
-        ("Bud", ("|-damage|p1a: Rex|40/100", "|drag|p1a: Bud|Snorlax, M|100/100")),  # Rex has Regenerator
-    ):
-        tracker.lines(lines)
-        team = [
-            entry("Rex", "Tyranitar, M", active=active == "Rex"),
-            entry("Bud", "Snorlax, M", active=active == "Bud"),
-        ]
-        team.sort(key=lambda one: not one["active"])
-        tracker.request({"active": [{"moves": moves}], "side": {"id": "p1", "pokemon": team}})
-    assert see(tracker)["pokemon"][0, PokemonColumn.HP] == 1.0
-
-
 def test_a_maximum_that_a_line_told_first_is_known_from_the_request() -> None:
     tracker = track(*START)
     moves = [{"move": id, "id": id, "pp": 5, "maxpp": 8} for id in ("tackle", "growl")]
