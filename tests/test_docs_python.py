@@ -61,5 +61,5 @@ def test_from_python(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "against random, 95% interval" in said
     assert int(re.search(r"the shipped agent wins (\d+)% of 100", said)[1]) > 90
-    assert re.search(r"update 1: \d+% against path, 95% interval \d+% - \d+%", said)
+    assert re.search(r"update 1 against path: \d+\.\d% \(\d+\.\d% - \d+\.\d%\): \d+ won", said)
     assert "ArenaReport(matches=" in said

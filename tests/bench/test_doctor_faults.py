@@ -238,7 +238,7 @@ def test_an_address_that_is_none_and_a_game_that_is_none_are_bad_input(monkeypat
     for words, message in (
         (["--server", "http://x"], "--server http://x: not an address like ws://localhost:8000"),
         (["hexx"], "unknown game 'hexx' (did you mean 'hex'?)"),
-        (["--fast"], "No such option: --fast"),
+        (["--fast"], "no such option: --fast"),
     ):
         monkeypatch.setattr(sys, "argv", ["sparring", "doctor", *words])
         with pytest.raises(SystemExit) as end:

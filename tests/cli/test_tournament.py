@@ -76,7 +76,7 @@ def test_killed_in_the_middle_it_goes_on_with_no_match_lost_or_doubled(tmp_path)
         ([*CUP[:3], "gtp:no-such-engine", *CUP[3:]], ["no program 'no-such-engine' on this machine"]),
         ([*CUP[:3], "poke-env:RandomPlayer", *CUP[3:]], ["hex has no seats for players by poke-env"]),
         ([*CUP, "--sprt", "5"], ["--sprt 5: not of the form elo0,elo1"]),
-        ([*CUP, "--colour", "red"], ["colour", "unknown"]),
+        ([*CUP, "--colour", "red"], ["no such option: --colour"]),
         (["tournament", "path", "random"], ["say which game"]),
     ],
 )

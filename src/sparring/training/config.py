@@ -17,7 +17,7 @@ from sparring.learn.magnet import MagnetSettings
 from sparring.learn.offline import OfflineSettings
 from sparring.learn.ppo import PpoSettings
 from sparring.learn.rnad import RnadSettings
-from sparring.training.presets import check_run, read_preset
+from sparring.training.presets import check_run, read_preset, with_stores
 from sparring.training.settings import MockSettings, RunSettings
 
 LearnerSettings = PpoSettings | AlphaZeroSettings | MagnetSettings | RnadSettings | ImitationSettings | OfflineSettings
@@ -48,10 +48,8 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
 
     Its opponents are looked up only when the run starts; see `training.opponents`.
     """
-    if isinstance(data.get("data"), str):
-        data = {**data, "data": [data["data"]]}
     game = check_run(data, where=where)
-    config = convert(data, TrainConfig, where=where)
+    config = convert(with_stores(data), TrainConfig, where=where)
     if learns_from_data(config) and config.opponents:
         raise InputError(f"{where}: opponents: {_kind(config)} plays no matches to learn from; allowed: none")
     if learns_from_data(config) and config.data_share:

@@ -54,11 +54,16 @@ def read_preset(preset: str, overrides: Sequence[str]) -> dict[str, Any]:
 
 def check_run(data: dict[str, Any], *, where: str) -> Game:
     """The game of a configuration, which accepts its settings and network; all but the learner is checked."""
-    config = convert(data, RunSettings, where=where)
+    config = convert(with_stores(data), RunSettings, where=where)
     game = load_game(config.game)
     convert(config.settings, game.settings, where=f"{where}: settings")
     check_network(config.network, game, where=f"{where}: network")
     return game
+
+
+def with_stores(data: dict[str, Any]) -> dict[str, Any]:
+    """A configuration whose `data` is a list, even if it names a single store."""
+    return {**data, "data": [data["data"]]} if isinstance(data.get("data"), str) else data
 
 
 def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) -> dict[str, Any]:

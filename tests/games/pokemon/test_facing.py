@@ -29,10 +29,12 @@ def facing() -> Facing:
     return Facing(16, full=True).requires_grad_(False)
 
 
-TABLES = DexTables(load_dex(9))
+@pytest.fixture(scope="module")
+def tables() -> DexTables:
+    return DexTables(load_dex(9))
 
 
-def test_foes_that_change_places_change_the_aims_at_them_and_nothing_else(rows, facing) -> None:
+def test_foes_that_change_places_change_the_aims_at_them_and_nothing_else(rows, facing, tables: DexTables) -> None:
     """The order of the foes' team means nothing here, so only the places are exchanged."""
     swapped = dict(rows)
     for name in ("active_ids", "active_move_ids"):
@@ -41,28 +43,28 @@ def test_foes_that_change_places_change_the_aims_at_them_and_nothing_else(rows, 
         swapped[name] = rows[name].flip(-1)
     for name in ("damage_back", "ko_back"):
         swapped[name] = rows[name].flip(1)
-    torch.testing.assert_close(facing.aims(TABLES, swapped), facing.aims(TABLES, rows).flip(3))
-    torch.testing.assert_close(facing.duels(TABLES, swapped), facing.duels(TABLES, rows))
+    torch.testing.assert_close(facing.aims(tables, swapped), facing.aims(tables, rows).flip(3))
+    torch.testing.assert_close(facing.duels(tables, swapped), facing.duels(tables, rows))
 
 
 @pytest.mark.parametrize("foe", range(SLOTS))
-def test_what_a_move_does_to_one_foe_is_seen_in_the_aim_at_it_alone(rows, facing, foe: int) -> None:
+def test_what_a_move_does_to_one_foe_is_seen_in_the_aim_at_it_alone(rows, facing, foe: int, tables: DexTables) -> None:
     own = (rows["active_ids"][:, 0, c.ACTIVE_ID_POKEMON] - 1).long()
     damage = rows["damage"].clone()
     damage[torch.arange(len(own)), own, 1, foe] += 0.25
-    changed = facing.aims(TABLES, {**rows, "damage": damage}) - facing.aims(TABLES, rows)
+    changed = facing.aims(tables, {**rows, "damage": damage}) - facing.aims(tables, rows)
     assert (changed[:, 0, 1, foe].abs().amax(dim=-1) > 0).all()
     changed[:, 0, 1, foe] = 0.0
     assert not changed.any()
 
 
-def test_nobody_is_faced_at_an_empty_place(rows, facing) -> None:
+def test_nobody_is_faced_at_an_empty_place(rows, facing, tables: DexTables) -> None:
     alone = {**rows, "active_ids": rows["active_ids"].clone()}
     alone["active_ids"][:, SLOTS + 1] = 0
-    assert not facing.aims(TABLES, alone)[:, :, :, 1].any()
+    assert not facing.aims(tables, alone)[:, :, :, 1].any()
     other = {**alone, "damage_back": rows["damage_back"].clone()}
     other["damage_back"][:, 1] += 1.0
-    torch.testing.assert_close(facing.duels(TABLES, other)[:, :TEAM], facing.duels(TABLES, alone)[:, :TEAM])
+    torch.testing.assert_close(facing.duels(tables, other)[:, :TEAM], facing.duels(tables, alone)[:, :TEAM])
 
 
 def test_an_aim_counts_for_its_own_target(rows) -> None:
