@@ -69,6 +69,14 @@ def test_answers_are_legal_and_the_same_for_the_same_seed(name: str) -> None:
         arena.close()
 
 
+@pytest.mark.parametrize("format_id", ["gen1randombattle", "gen8randombattle", "gen9randomdoublesbattle"])
+@pytest.mark.parametrize("name", sorted(set(GAME.players) - {"human"}))
+def test_no_rows_have_no_answers(format_id: str, name: str) -> None:
+    settings = PokemonSettings(format=format_id)
+    player, nobody = GAME.players[name](settings, 3), Decisions.none(GAME.spec(settings))
+    assert player.act(nobody).action.shape == (0,)
+
+
 def test_max_power_uses_the_strongest_move_it_may() -> None:
     settings = PokemonSettings(format="gen1randombattle")
     arena, player, chosen = PokemonArena(settings, matches=4, seed=1), GAME.players["max-power"](settings, 3), 0

@@ -151,7 +151,7 @@ class HeuristicPlayer(_Scored):
         foe_ids = observation["active_ids"][:, SLOTS:]
         foes = foe_ids[:, :, [c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2]].astype(np.intp)
         there = observation["active"][:, SLOTS:, c.ACTIVE_PRESENT] != 0
-        strikes = np.where(there[:, :, None], foes, 0).reshape(len(mine), -1)
+        strikes = np.where(there[:, :, None], foes, 0).reshape(len(mine), 2 * SLOTS)
         before = np.where(strikes > 0, chart[strikes[:, :, None], own[:, None, :]].prod(axis=2), 0.125).max(axis=1)
         after = np.where(strikes > 0, chart[strikes, tera[:, None]], 0.125).max(axis=1)
         saved = np.maximum(before, 0.125) / np.maximum(after, 0.125)
