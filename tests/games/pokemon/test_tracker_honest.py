@@ -33,8 +33,15 @@ def by_battle(points: Any) -> Iterator[list[dict[str, Any]]]:
         yield list(group)
 
 
-def spoken(lines: list[str]) -> list[str]:
-    return [line for line in lines if not line.startswith("|t:|")]
+def told(side: dict[str, Any]) -> tuple[list[str], list[bool]]:
+    """What Showdown tells a side of the foe: lines, and of the first of two Pokémon, whether somebody traps it."""
+    lines = [line for line in side["lines"] if not line.startswith("|t:|")]
+    return lines, ["trapped" in place for place in (side["request"] or {}).get("active", [])]
+
+
+def copies(lines: list[str]) -> bool:
+    """Whether a Pokémon of the first side becomes a copy of a foe, all of whose moves its next request lists."""
+    return any(line.startswith("|-transform|p1") for line in lines)
 
 
 FAMILIES = [
@@ -59,7 +66,7 @@ def check_hidden_facts(format: str, teams: str, battles: int) -> None:
         assert one[0]["truth"]["sides"][1] != other[0]["truth"]["sides"][1]
         seen, seen_other = observations(one, tables, 0), observations(other, tables, 0)
         for index, (point, changed) in enumerate(zip(one, other, strict=False)):
-            if spoken(point["sides"][0]["lines"]) != spoken(changed["sides"][0]["lines"]):
+            if told(point["sides"][0]) != told(changed["sides"][0]) or copies(point["sides"][0]["lines"]):
                 break
             assert point["truth"]["sides"][1] != changed["truth"]["sides"][1]
             for name, field in seen[index].items():

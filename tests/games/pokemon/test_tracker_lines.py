@@ -355,6 +355,22 @@ def test_taking_aim_lasts_through_the_next_turn_or_until_the_aimer_leaves() -> N
     assert see(track(*aims, "|switch|p2a: Eve|Eevee|100/100"))["active"][OWN, ActiveColumn.LOCK_ON] == 0.0
 
 
+def test_who_is_locked_on_to_by_two_stays_so_while_one_of_them_stays() -> None:
+    first = (*ALLIES, "|-activate|p2b: Zed|move: Lock-On|[of] p1a: Rex", "|upkeep", "|turn|2")
+    both = track(*first, "|-activate|p2a: Ann|move: Lock-On|[of] p1a: Rex", "|faint|p2a: Ann")
+    assert see(both)["active"][OWN, ActiveColumn.LOCK_ON] == 1.0
+    both.lines(["|upkeep", "|turn|3"])
+    assert see(both)["active"][OWN, ActiveColumn.LOCK_ON] == 0.0
+
+
+def test_terrain_that_starts_while_a_turn_ends_is_not_counted_at_that_end() -> None:
+    sown = "|-fieldstart|move: Grassy Terrain|[from] ability: Seed Sower|[of] p2a: Ann"
+    strikes = track(*START, "|-end|p2a: Ann|move: Future Sight", "|-damage|p2a: Ann|73/100", sown, "|upkeep", "|turn|2")
+    assert see(strikes)["field"][FieldColumn.TERRAIN_TURNS] == pytest.approx(5 / TURN_SCALE)
+    earlier = track(*START, "|-damage|p2a: Ann|73/100", sown, "|upkeep", "|turn|2")
+    assert see(earlier)["field"][FieldColumn.TERRAIN_TURNS] == pytest.approx(4 / TURN_SCALE)
+
+
 def test_protection_that_is_broken_is_over() -> None:
     tracker = track(*ALLIES, "|-singleturn|p1a: Rex|Protect", "|-activate|p1a: Rex|move: Hyperspace Hole|[broken]")
     assert not see(tracker)["active"][OWN, [ActiveColumn.PROTECTED, ActiveColumn.PROTECT_TURNS]].any()

@@ -1,5 +1,6 @@
 """Compares a tracker with the simulator's own Battle object, which `truth.js` dumps at every decision."""
 
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -160,6 +161,9 @@ class Checker:
                 if pokemon["illusion"] is not None:
                     self.disguised[number] |= {pokemon["name"], side["pokemon"][pokemon["illusion"]]["name"]}
         for line in point["sides"][0]["lines"]:
+            if "Regenerator" in line:  # by Skill Swap, perhaps to leave in the same turn
+                for side, name in re.findall(r"\bp([12])[ab]: ([^|]*)", line):
+                    self.resting[int(side) - 1].add(name)
             if line.startswith("|move|"):
                 _, _, ident, name, *_ = line.split("|")
                 move = self.dex.raw["moves"].get(to_id(name), {})

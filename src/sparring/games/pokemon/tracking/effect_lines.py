@@ -26,7 +26,7 @@ from sparring.games.pokemon.tracking.layout import (
     TURN,
 )
 from sparring.games.pokemon.tracking.move_lines import stall, write_borrowed
-from sparring.games.pokemon.tracking.places import show_types
+from sparring.games.pokemon.tracking.places import set_aims, show_types
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
 from sparring.games.pokemon.tracking.view import View
@@ -244,9 +244,7 @@ def on_activate(view: View, parts: list[str]) -> None:
         _, other = tags(parts, 4)
         aimed = view.standing(other)
         if aimed >= 0:
-            view.floats[PLACE_START[aimed] + c.ACTIVE_LOCK_ON] = 1.0
-            view.passing_flags[PLACE_START[aimed] + c.ACTIVE_LOCK_ON] = 2
-            view.aimed_by[aimed] = place
+            set_aims(view, view.aims | {place: (aimed, 2)})
     elif effect == "mimic":
         _mimic(view, place, parts[4])
     elif effect == "skillswap":

@@ -20,6 +20,7 @@ from sparring.games.pokemon.tracking.layout import (
     SIDE_START,
     TURN,
 )
+from sparring.games.pokemon.tracking.places import set_aims
 from sparring.games.pokemon.tracking.sources import Handler, reveal, tags
 from sparring.games.pokemon.tracking.tables import effect_id
 from sparring.games.pokemon.tracking.view import View
@@ -65,14 +66,15 @@ def on_sidestart(view: View, parts: list[str]) -> None:
 def _count_down(view: View, column: int, span: int, item: str, setter: int) -> None:
     """Starts a countdown of `span` turns, EXTENDED if the setter at that place is known to hold `item`."""
     held = known = 0.0
+    uncounted = int(view.striking)  # what starts while a turn ends is not counted at that end
     if item and setter >= 0 and view.active[setter] >= 0:
         row = view.active[setter]
         known = view.floats[POKEMON_START[row] + c.POKEMON_ITEM_KNOWN]
         held = view.ids[POKEMON_IDS_START[row] + c.POKEMON_ID_ITEM] == view.tables.dex.items[item]
     if item and held:
-        view.start_timer(column, EXTENDED, -1)
+        view.start_timer(column, EXTENDED + uncounted, -1)
     else:
-        view.start_timer(column, span, -1, longer=0.0 if known or not item else EXTENDED - span)
+        view.start_timer(column, span + uncounted, -1, longer=0.0 if known or not item else EXTENDED - span)
 
 
 def on_sideend(view: View, parts: list[str]) -> None:
@@ -188,6 +190,8 @@ def on_upkeep(view: View, parts: list[str]) -> None:
             else:
                 floats[index] = 0.0
                 del view.passing_flags[index]
+    if view.aims:
+        set_aims(view, {aimer: (aimed, turns - 1) for aimer, (aimed, turns) in view.aims.items() if turns > 1})
     for row in view.active:
         if row >= 0 and ids[POKEMON_IDS_START[row] + c.POKEMON_ID_STATUS] == c.STATUS_TOXIC:
             index = POKEMON_START[row] + c.POKEMON_TOXIC_TURNS

@@ -63,18 +63,23 @@ def clear_place(view: View, place: int) -> None:
     floats[PLACE_START[place ^ 1] + c.ACTIVE_COMMANDING] = 0.0  # its ally has nobody to command
     view.ability_changed[place] = False
     view.locked[place] = False
-    view.blocked_by[place] = view.aimed_by[place] = -1
-    if place in view.blocked_by or place in view.aimed_by:
-        _let_go(view, place)
+    view.blocked_by[place] = -1
+    if place in view.blocked_by:
+        for other, blocker in enumerate(view.blocked_by):
+            if blocker == place:
+                floats[PLACE_START[other] + c.ACTIVE_BLOCKED] = 0.0
+                view.blocked_by[other] = -1
+    if view.aims:
+        set_aims(view, {aimer: aim for aimer, aim in view.aims.items() if place not in (aimer, aim[0])})
 
 
-def _let_go(view: View, place: int) -> None:
-    """The Pokémon at `place` holds no other any more."""
-    for column, held_by in ((c.ACTIVE_BLOCKED, view.blocked_by), (c.ACTIVE_LOCK_ON, view.aimed_by)):
-        for other, holder in enumerate(held_by):
-            if holder == place:
-                view.floats[PLACE_START[other] + column] = 0.0
-                held_by[other] = -1
+def set_aims(view: View, aims: dict[int, tuple[int, int]]) -> None:
+    """From now on these Pokémon have locked on to those, and no others: see `View.aims`."""
+    for aimed, _ in view.aims.values():
+        view.floats[PLACE_START[aimed] + c.ACTIVE_LOCK_ON] = 0.0
+    for aimed, _ in aims.values():
+        view.floats[PLACE_START[aimed] + c.ACTIVE_LOCK_ON] = 1.0
+    view.aims = aims
 
 
 def leave(view: View, place: int) -> None:
@@ -122,17 +127,15 @@ def switch(view: View, place: int, row: int, *, passing: str) -> None:
             kept.append((start + column, value, timers.get(start + column), passing_flags.get(start + column)))
     handed = passing == "all" and view.generation < 5  # before generation 5, what holds another is handed on as well
     blocked = view.blocked_by.copy() if handed else []
-    aimed = view.aimed_by.copy() if handed else []
+    aim = view.aims.get(place) if handed else None
     leave(view, place)
     enter(view, place, row)
     for other, blocker in enumerate(blocked):
         if blocker >= 0 and place in (other, blocker):
             view.blocked_by[other] = blocker
             floats[PLACE_START[other] + c.ACTIVE_BLOCKED] = 1.0
-    for other, aimer in enumerate(aimed):
-        if aimer == place:
-            view.aimed_by[other] = aimer
-            floats[PLACE_START[other] + c.ACTIVE_LOCK_ON] = 1.0
+    if aim is not None:
+        set_aims(view, view.aims | {place: aim})
     for index, value, step, turns in kept:
         floats[index] = value
         if step is not None:
@@ -154,13 +157,13 @@ def swap(view: View, first: int) -> None:
         numbers[spans[first]], numbers[spans[second]] = right, left  # type: ignore[assignment]
     by_place: tuple[list[Any], ...] = (
         *(view.active, view.arrivals, view.ability_changed, view.locked),
-        *(view.blocked_by, view.aimed_by),
+        view.blocked_by,
     )
     for one in by_place:
         one[first], one[second] = one[second], one[first]
     moved = {first: second, second: first}
     view.blocked_by = [moved.get(place, place) for place in view.blocked_by]
-    view.aimed_by = [moved.get(place, place) for place in view.aimed_by]
+    view.aims = {moved.get(one, one): (moved.get(aimed, aimed), turns) for one, (aimed, turns) in view.aims.items()}
     view.mover, view.target = moved.get(view.mover, view.mover), moved.get(view.target, view.target)
     view.passing, view.promised = moved.get(view.passing, view.passing), moved.get(view.promised, view.promised)
     left_start, right_start, end = PLACE_START[first], PLACE_START[second], PLACE_START[second] + PLACE_WIDTH

@@ -72,8 +72,8 @@ class View:
         """A Future Sight or Doom Desire is striking: the turn's end has begun."""
         self.blocked_by: list[int] = [-1] * ACTIVES
         """The place whose Pokémon must stay for the one here to be blocked."""
-        self.aimed_by: list[int] = [-1] * ACTIVES
-        """The place whose Pokémon has locked on to the one here."""
+        self.aims: dict[int, tuple[int, int]] = {}
+        """The place that the Pokémon at a place has locked on to, and for how many more turns' ends."""
         self.passing: int = -1
         """The place whose Pokémon is using Baton Pass."""
         self.shedding: bool = False
