@@ -3,9 +3,10 @@
 'use strict';
 const { Battle } = require('pokemon-showdown/dist/sim/battle');
 const { Pokemon } = require('pokemon-showdown/dist/sim/pokemon');
-const { findHandlers } = require('./finding');
-const { callbackName } = require('./handlers');
+const { UNPREFIXED, findHandlers, pokemonAnswers, surroundingsAnswer } = require('./finding');
+const { callbackName, tablesOf } = require('./handlers');
 
+const DEEPEST = 8; // events within events
 const LEFT_TO_RIGHT = new Set(['Invulnerability', 'TryHit', 'DamagingHit', 'EntryHazard']);
 const MODIFY_EXACT_BELOW = 1 << 20; // whole numbers below this stay as they are when modified by 1
 const { modify } = Battle.prototype;
@@ -17,6 +18,16 @@ function overflow(battle, eventid) {
   battle.add('message', 'Event: ' + eventid);
   battle.add('message', 'Parent event: ' + battle.event.id);
   throw new Error('Stack overflow');
+}
+
+function swap(list, i, j) {
+  const moved = list[i];
+  list[i] = list[j];
+  list[j] = moved;
+}
+
+function bySpeed(a, b) {
+  return b.speed - a.speed;
 }
 
 /** Whether an effect in play is switched off for this event: cured, broken, suppressed or ignored. */
@@ -61,7 +72,7 @@ const replaced = {
   },
 
   runEvent(eventid, target, source, sourceEffect, relayVar, onEffect, fastExit) {
-    if (this.eventDepth >= 8) overflow(this, eventid);
+    if (this.eventDepth >= DEEPEST) overflow(this, eventid);
     if (!target) target = this;
     let handlers = findHandlers(this, target, eventid, source instanceof Pokemon ? source : null);
     if (onEffect) {
@@ -146,8 +157,24 @@ const replaced = {
     return many ? targetRelayVars : relayVar;
   },
 
+  /** Passes by the Pokémon on which nothing answers; what is around them is asked again only after somebody has. */
+  eachEvent(eventid, effect, relayVar) {
+    const tables = tablesOf(this.dex);
+    const actives = this.getAllActive();
+    if (!effect && this.effect) effect = this.effect;
+    this.speedSort(actives, bySpeed);
+    const alone = UNPREFIXED.has(eventid) && this.eventDepth < DEEPEST;
+    let quiet = alone && !surroundingsAnswer(this, tables, eventid);
+    for (const pokemon of actives) {
+      if (quiet && !pokemonAnswers(tables, pokemon, eventid)) continue;
+      this.runEvent(eventid, pokemon, null, effect, relayVar);
+      quiet = alone && !surroundingsAnswer(this, tables, eventid);
+    }
+    if (eventid === 'Weather' && this.gen >= 7) this.eachEvent('Update');
+  },
+
   singleEvent(eventid, effect, state, target, source, sourceEffect, relayVar, customCallback) {
-    if (this.eventDepth >= 8) overflow(this, eventid);
+    if (this.eventDepth >= DEEPEST) overflow(this, eventid);
     if (this.log.length - this.sentLogPos > 1000) {
       this.add('message', 'LINE LIMIT EXCEEDED');
       this.add('message', 'PLEASE REPORT IN BUG THREAD');
@@ -214,23 +241,33 @@ const replaced = {
   speedSort(list, comparator = this.comparePriority) {
     const { length } = list;
     for (let sorted = 0; sorted + 1 < length;) {
-      let next = [sorted];
+      let next = sorted;
+      let tied = null; // the places of all that come next, if there are several
       for (let i = sorted + 1; i < length; i++) {
-        const delta = comparator(list[next[0]], list[i]);
-        if (delta > 0) next = [i];
-        else if (delta === 0) next.push(i);
+        const delta = comparator(list[next], list[i]);
+        if (delta > 0) {
+          next = i;
+          tied = null;
+        } else if (delta === 0) {
+          if (tied) tied.push(i);
+          else tied = [next, i];
+        }
       }
-      for (let i = 0; i < next.length; i++) {
-        const index = next[i];
-        if (index === sorted + i) continue;
-        const moved = list[sorted + i];
-        list[sorted + i] = list[index];
-        list[index] = moved;
+      if (!tied) {
+        swap(list, sorted, next);
+        sorted++;
+        continue;
       }
-      if (next.length > 1) this.prng.shuffle(list, sorted, sorted + next.length);
-      sorted += next.length;
+      for (let i = 0; i < tied.length; i++) swap(list, sorted + i, tied[i]);
+      this.prng.shuffle(list, sorted, sorted + tied.length);
+      sorted += tied.length;
     }
   },
 };
 
-module.exports = { replaced };
+/** Whether `runEvent` would do anything for a Pokémon but give back what it was given. */
+function answered(battle, pokemon, eventid) {
+  return battle.eventDepth >= DEEPEST || findHandlers(battle, pokemon, eventid, null) !== null;
+}
+
+module.exports = { answered, replaced };

@@ -89,7 +89,8 @@ function findHandlers(battle, target, eventid, source) {
   const tables = tablesOf(battle.dex);
   let handlers = null;
   const bubblesDown = target instanceof Side;
-  const prefixed = !UNPREFIXED.has(eventid);
+  const rules = tables.format(battle.format);
+  const prefixed = (tables.outward.has(eventid) || rules.ownKits) && !UNPREFIXED.has(eventid);
   let sourceAnswers;
   if (target instanceof Pokemon && (target.isActive || source?.isActive)) {
     const targetAnswers = pokemonAnswers(tables, target, eventid);
@@ -142,7 +143,7 @@ function findHandlers(battle, target, eventid, source) {
       }
     }
   }
-  return addBattleHandlers(battle, tables, addFieldHandlers(battle, tables, handlers, eventid), eventid);
+  return addBattleHandlers(battle, rules, addFieldHandlers(battle, tables, handlers, eventid), eventid);
 }
 
 function addFieldHandlers(battle, tables, handlers, eventid) {
@@ -172,8 +173,8 @@ function addFieldHandlers(battle, tables, handlers, eventid) {
   return handlers;
 }
 
-function addBattleHandlers(battle, tables, handlers, eventid) {
-  const answer = tables.format(battle.format).events.get(eventid)?.on;
+function addBattleHandlers(battle, rules, handlers, eventid) {
+  const answer = rules.events.get(eventid)?.on;
   if (answer && !answer.borrowed) {
     handlers = push(handlers, answer.handler(battle, battle.format, battle.formatData, null, battle));
   }
@@ -198,4 +199,15 @@ function addBattleHandlers(battle, tables, handlers, eventid) {
   return handlers;
 }
 
-module.exports = { findHandlers };
+/** Whether a side, the field or the rules answer the event. */
+function surroundingsAnswer(battle, tables, eventid) {
+  for (const side of battle.sides) {
+    for (const id in side.sideConditions) {
+      if (tables.condition(id).events.has(eventid)) return true;
+    }
+  }
+  return addBattleHandlers(
+    battle, tables.format(battle.format), addFieldHandlers(battle, tables, null, eventid), eventid) !== null;
+}
+
+module.exports = { UNPREFIXED, findHandlers, pokemonAnswers, surroundingsAnswer };

@@ -19,13 +19,14 @@ const NAMED_SUB_ORDERS = { 'Poison Touch': 6, 'Perish Body': 6, Stall: 9 };
 /** Methods that are passed by, by the part of the battle they belong to; no mod of the pinned version has its own. */
 const BYPASSED = {
   battle: [
-    'findEventHandlers', 'findPokemonEventHandlers', 'findSideEventHandlers', 'findFieldEventHandlers',
+    'runEvent', 'findEventHandlers', 'findPokemonEventHandlers', 'findSideEventHandlers', 'findFieldEventHandlers',
     'findBattleEventHandlers', 'getCallback', 'resolvePriority',
   ],
   pokemon: ['getStatus', 'alliesAndSelf', 'foes'],
   side: ['foes', 'activeTeam'],
   field: ['getWeather', 'getTerrain'],
 };
+const KIT_GETTERS = ['getAbility', 'getItem'];
 
 function refuseOwn(scripts, part, where) {
   for (const name of BYPASSED[part]) {
@@ -91,6 +92,7 @@ class Table {
     this.effect = effect;
     this.names = new Map();
     this.events = new Map();
+    this.ownKits = false; // of a format: whether Pokémon's abilities or items may be others than the dex's
     for (const name in effect) {
       if (!name.startsWith('on') || effect[name] === undefined) continue;
       this.add(name, new Answer(effect, name, effect[name], false));
@@ -122,6 +124,28 @@ class Table {
   }
 }
 
+/** Adds the events that `effect` answers under a prefix: on behalf of, or against, others than its holder. */
+function addOutward(events, effect) {
+  for (const name in effect) {
+    if (!name.startsWith('on') || effect[name] === undefined) continue;
+    for (const prefix in PREFIXES) {
+      if (name.startsWith(prefix, 2)) events.add(name.slice(2 + prefix.length));
+    }
+  }
+}
+
+/** Events that any effect of the dex's data answers under a prefix. */
+function outwardEvents({ Abilities, Conditions, Items, Moves, Pokedex, Rulesets }) {
+  const events = new Set();
+  for (const effects of [Abilities, Conditions, Items, Moves, Pokedex, Rulesets]) {
+    for (const id in effects) {
+      addOutward(events, effects[id]);
+      if (effects[id].condition) addOutward(events, effects[id].condition);
+    }
+  }
+  return events;
+}
+
 /** Events that what a Pokémon has (status, ability, item, species) answers; kept with it until one of them changes. */
 class Kit {
   constructor(tables, pokemon) {
@@ -146,7 +170,11 @@ class Tables {
     this.abilities = new Map();
     this.items = new Map();
     this.others = new WeakMap();
+    this.lastFormat = null;
+    this.lastFormatTable = null;
+    this.outward = outwardEvents(dex.data);
     const scripts = dex.data.Scripts;
+    this.ownKits = KIT_GETTERS.some(name => scripts.pokemon?.[name]);
     refuseOwn(scripts, 'battle', dex.currentMod);
     for (const part of ['pokemon', 'side', 'field']) refuseOwn(scripts[part], part, dex.currentMod);
   }
@@ -188,11 +216,15 @@ class Tables {
   }
 
   format(format) {
+    if (format === this.lastFormat) return this.lastFormatTable;
     let table = this.others.get(format);
     if (!table) {
       for (const part in BYPASSED) refuseOwn(format[part], part, format.id);
       table = this.of(format);
+      table.ownKits = this.ownKits || KIT_GETTERS.some(name => format.pokemon?.[name]);
     }
+    this.lastFormat = format;
+    this.lastFormatTable = table;
     return table;
   }
 

@@ -62,6 +62,7 @@ Object.assign(METHODS, {
     'Battle#findEventHandlers', ...FINDING, 'Battle#modify', 'Battle.compareLeftToRightOrder',
     'Battle.compareRedirectOrder',
   ]),
+  'Battle#eachEvent': from('./events', ['Battle#runEvent', 'Battle#findEventHandlers', ...FINDING]),
   'Battle#singleEvent': from('./events', ['Battle#debug']),
   'Battle#speedSort': from('./events'),
   'Battle#findPokemonEventHandlers': from('./listing', TABLES),
@@ -73,7 +74,7 @@ Object.assign(METHODS, {
   'Pokemon#hasItem': from('./pokemon'),
   'Pokemon#hasAbility': from('./pokemon'),
   'Pokemon#ignoringAbility': from('./pokemon', ['Battle#getAllActive', 'Pokemon#hasItem']),
-  'Pokemon#getStat': from('./pokemon'),
+  'Pokemon#getStat': from('./pokemon', ['Battle#runEvent', 'Battle#findEventHandlers', ...FINDING]),
 });
 for (const name in METHODS) METHODS[name] = METHODS[name](name.split('#')[1]);
 

@@ -2,12 +2,21 @@
 //
 // Showdown copies a move key by key, which also leaves an object that V8 looks up slowly ever after. Here the first copy
 // of a move compiles a function with its values written out, and every further copy is one call of it. Only frozen moves
-// are compiled, which never change; they are those that the dex keeps, so there are as many functions as moves. Copies of
-// moves that have the same keys are made by one constructor: to V8 they are of one kind.
+// are compiled, which never change; they are those that the dex keeps, so there are as many functions as moves.
+//
+// All copies are of one shape: whatever any move of the generation has, and what battles add, each has from the start,
+// mostly undefined, and the same holds of their flags. With a shape for each set of keys there are more pairs of shape and
+// property than V8 remembers, and it looks up nearly every access anew.
 'use strict';
 
+/** What battles add to active moves. */
+const ADDED = [
+  'hit', 'isExternal', 'pranksterBoosted', 'totalDamage', 'lastHit', 'moveHitData', 'hitTargets', 'selfDropped',
+  'hasSheerForce', 'infiltrates', 'typeChangerBoosted', 'ruinedAtk', 'ruinedDef', 'ruinedSpA', 'ruinedSpD',
+  'stellarBoosted', 'hasBounced',
+];
+const SHAPE = Symbol('shape of active moves');
 const copiers = new WeakMap();
-const constructors = new Map();
 
 function frozen(value) {
   if (value === null || typeof value !== 'object') return true;
@@ -40,26 +49,55 @@ function source(value, path) {
   return `{${parts.join()}}`;
 }
 
-/** The constructor of active moves with these keys, which takes their values. */
+/** A constructor of objects with these keys, which takes their values. */
 function constructorOf(keys, prototype) {
   const code = keys.map((key, i) => `this[${JSON.stringify(key)}]=v${i};`).join('');
-  let constructor = constructors.get(code);
-  if (!constructor || constructor.prototype !== prototype) {
-    constructor = new Function(`'use strict';return function(${keys.map((_, i) => `v${i}`).join()}){${code}this.hit=0;}`)();
-    constructor.prototype = prototype;
-    constructors.set(code, constructor);
-  }
+  const constructor = new Function(`'use strict';return function(${keys.map((_, i) => `v${i}`).join()}){${code}}`)();
+  constructor.prototype = prototype;
   return constructor;
 }
 
+/** The keys that active copies of some moves and of their flags have, and how to construct both. */
+class Shape {
+  constructor(moves) {
+    this.moves = moves;
+    const keys = new Set();
+    const flags = new Set();
+    for (const move of moves) {
+      for (const key in move) if (Object.hasOwn(move, key)) keys.add(key);
+      for (const flag in move.flags) flags.add(flag);
+    }
+    this.keys = [...new Set([...keys, ...ADDED])];
+    this.flags = [...flags];
+    this.Move = constructorOf(this.keys, Object.getPrototypeOf(moves[0]));
+    this.Flags = constructorOf(this.flags, Object.prototype);
+  }
+
+  /** This shape, or a larger one, if it has no room for all that a move has. */
+  fitting(move) {
+    const fits = Object.keys(move).every(key => this.keys.includes(key)) &&
+      Object.keys(move.flags).every(flag => this.flags.includes(flag));
+    return fits ? this : new Shape([...this.moves, move]);
+  }
+}
+
+/** The shape of the moves that a dex's generation knows. */
+function shapeOf(dex) {
+  return dex[SHAPE] ??= new Shape(dex.moves.all().filter(move => move.gen <= dex.gen));
+}
+
 /** A function that makes active copies of a move, or null if Showdown's own way must do. */
-function compile(move) {
-  if (!frozen(move)) return null;
-  const keys = Object.keys(move);
-  const values = keys.map(key => source(move[key], `move[${JSON.stringify(key)}]`));
-  if (values.includes(null)) return null;
-  const constructor = constructorOf(keys, Object.getPrototypeOf(move));
-  return new Function('move', 'Copy', `'use strict';return ()=>new Copy(${values.join()})`)(move, constructor);
+function compile(move, shape) {
+  if (!frozen(move) || Object.getPrototypeOf(move) !== shape.Move.prototype) return null;
+  const written = (value, key, path) => (Object.hasOwn(value, key) ? source(value[key], path) : 'undefined');
+  const flags = shape.flags.map(flag => written(move.flags, flag, `move.flags[${JSON.stringify(flag)}]`));
+  const values = shape.keys.map(key => {
+    if (key === 'hit') return '0';
+    return key === 'flags' ? `new Flags(${flags.join()})` : written(move, key, `move[${JSON.stringify(key)}]`);
+  });
+  if (values.includes(null) || flags.includes(null)) return null;
+  return new Function('move', 'Move', 'Flags', `'use strict';return ()=>new Move(${values.join()})`)(
+    move, shape.Move, shape.Flags);
 }
 
 const replaced = {
@@ -68,7 +106,7 @@ const replaced = {
     move = this.moves.get(move);
     let copier = copiers.get(move);
     if (copier === undefined) {
-      copier = compile(move);
+      copier = compile(move, shapeOf(this).fitting(move));
       if (copier) copiers.set(move, copier);
     }
     if (copier) return copier();

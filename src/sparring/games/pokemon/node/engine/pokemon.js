@@ -1,6 +1,7 @@
 // What is asked of a Pokémon at nearly every event, without making ids and lists for each question.
 'use strict';
 const { Battle } = require('pokemon-showdown/dist/sim/battle');
+const { answered } = require('./events');
 const { idOf } = require('./names');
 
 const BOOSTS = [1, 1.5, 2, 2.5, 3, 3.5, 4];
@@ -61,7 +62,9 @@ const replaced = {
     }
     if (!unboosted) {
       let { boosts } = this;
-      if (!unmodified) boosts = battle.runEvent('ModifyBoost', this, null, null, { ...boosts });
+      if (!unmodified && answered(battle, this, 'ModifyBoost')) {
+        boosts = battle.runEvent('ModifyBoost', this, null, null, { ...boosts });
+      }
       let boost = boosts[statName];
       if (boost > 6) boost = 6;
       if (boost < -6) boost = -6;
