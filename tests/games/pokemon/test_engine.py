@@ -194,7 +194,7 @@ def test_what_is_left_as_it_is_is_said_once_in_one_line(
     (said,) = [record.message for record in caplog.records]
     assert said == (
         "pokemon-showdown 0.11.11 is not quite the 0.11.11 that the faster engine was written for: battles are slower, "
-        "with 1 of 24 methods left as they are: Battle#speedSort"
+        "with 1 of 25 methods left as they are: Battle#speedSort"
     )
 
 

@@ -70,6 +70,7 @@ Object.assign(METHODS, {
   'Battle#findFieldEventHandlers': from('./listing', [...TABLES, 'Field#getWeather', 'Field#getTerrain']),
   'Battle#add': from('./log', ['Battle#addSplit']),
   'Battle#endTurn': around('./turns', ['ModdedDex#getActiveMove']),
+  'Battle#faintMessages': around('./shapes'),
   'Side#addPokemon': around('./shapes'),
   'Pokemon#hasItem': from('./pokemon'),
   'Pokemon#hasAbility': from('./pokemon'),
