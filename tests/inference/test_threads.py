@@ -74,7 +74,7 @@ def test_a_busy_machine_is_said_and_an_idle_one_is_not(machine, counts):
     machine(load=8.0, idle=0.0)
     threads.set_threads(0, said.append)
     assert counts == [4, 1]
-    assert said == ["torch uses 1 of 4 CPU threads, as the others are taken; threads (--threads) sets it"]
+    assert said == ["torch uses 1 of 4 CPU threads, as others are taken (threads=N, --threads N)"]
 
 
 def test_what_the_user_says_counts(machine, counts, monkeypatch):

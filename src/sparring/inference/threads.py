@@ -27,7 +27,7 @@ def set_threads(wanted: int, say: Callable[[str], None] = lambda text: None) -> 
     if wanted == 0 and usual > 1 and not os.environ.get("OMP_NUM_THREADS"):
         wanted = free_cores(usual)
         if wanted < usual:
-            say(f"torch uses {wanted} of {usual} CPU threads, as the others are taken; threads (--threads) sets it")
+            say(f"torch uses {wanted} of {usual} CPU threads, as others are taken (threads=N, --threads N)")
     torch.set_num_threads(wanted or usual)
 
 
