@@ -166,7 +166,7 @@ def test_so_is_one_that_stands_in_for_another_whose_source_differs(installed: In
         "Battle#findFieldEventHandlers",
         "Pokemon#getStat",
     )
-    assert found["left"] == {name: "Battle#resolvePriority differs" for name in leaning}
+    assert found["left"] == dict.fromkeys(leaning, "Battle#resolvePriority differs")
     played = [family(installed, "gen9hackmonscup", "gen9hackmonscup", battles=4, seed=3)]
     plain, ours = both(other, played)
     assert plain == ours
