@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -114,6 +115,17 @@ def test_many_battles_are_the_same(installed: Installation, format: str, teams: 
     played = family(installed, format, teams, battles=300, seed=2)
     plain, ours = both(installed, [played])
     check(installed, played, plain, ours)
+
+
+@pytest.mark.parametrize("format", ["gen1randombattle", "gen9randombattle", "gen9randomdoublesbattle"])
+def test_all_pokemon_and_all_active_moves_are_of_one_shape_to_the_compiler(
+    installed: Installation, format: str
+) -> None:
+    script = str(Path(__file__).with_name("shapes.js"))
+    command = [installed.node, "--allow-natives-syntax", script, str(NODE_FOLDER), format, "10"]
+    shapes = json.loads(subprocess.run(command, env=installed.environment(), check=True, capture_output=True).stdout)
+    for kind in ("pokemon", "moves"):
+        assert shapes[kind]["all"] == shapes[kind]["fast"] == shapes[kind]["alike"] > 5
 
 
 def changed(found: Installation, folder: Path, file: str, change: Callable[[str], str]) -> Installation:
