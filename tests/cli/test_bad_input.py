@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from sparring.cli import main
 from tests import warm
 from tests.commands import one_line
 
@@ -105,6 +106,31 @@ def test_a_preset_or_a_run_that_is_not_yaml(tmp_path, refused, content):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.yaml").write_bytes(content)
     refused(["train", "hex-quick", "--run", "run"], "run/config.yaml", "YAML")
+
+
+def test_a_preset_of_ones_own_without_its_ending(tmp_path, refused):
+    (tmp_path / "mine").write_text("game: hex\n")
+    refused(["train", "./mine"], "./mine: a preset of your own is a file whose name ends in .yaml or .yml")
+
+
+def test_code_that_cannot_build_a_policy_is_named_with_its_line(tmp_path, refused):
+    (tmp_path / "takes_nothing.py").write_text("def build(spec):\n    return 1 / 0\n")
+    words = ["evaluate", "takes_nothing:build", "path", "--game", "hex", "--matches", "2"]
+    refused(
+        words, "takes_nothing:build: called with the spec of the game: ZeroDivisionError", "takes_nothing.py, line 2"
+    )
+
+
+def test_memory_that_cannot_be_had_is_one_line(monkeypatch, capsys):
+    def refuse(*arguments, **options):
+        raise MemoryError("Unable to allocate 95.4 GiB")
+
+    monkeypatch.setattr("sparring.core.game_names", refuse)
+    monkeypatch.setattr(sys, "argv", ["sparring", "games"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 1
+    one_line(capsys.readouterr().err, "out of memory: Unable to allocate 95.4 GiB; lower ", "matches")
 
 
 def test_an_unwritable_run_folder(tmp_path, refused):

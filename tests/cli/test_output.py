@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+from tests.commands import SPARRING, one_line
+
 SCRIPT = """
 import sys
 from sparring.cli.output import outlive_readers
@@ -47,3 +49,25 @@ def test_a_terminal_that_closes_ends_nothing(tmp_path):
 def test_what_is_read_is_all_there(tmp_path):
     done = subprocess.run([sys.executable, "-c", SCRIPT, tmp_path / "x"], input=b"\n", capture_output=True, timeout=60)
     assert done.stdout == done.stderr == b"first\n" + (b"more " * 100 + b"\n") * 1000
+
+
+def test_output_that_has_no_room_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*SPARRING, "games"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    one_line(done.stderr, "cannot use the standard output: No space left on device")
+    assert done.returncode == 2
+
+
+def test_a_closed_standard_input_is_an_empty_one():
+    play = [*SPARRING, "play", "hex", "path", "--size", "3"]
+    shell = 'exec "$@" <&-'
+    done = subprocess.run(["sh", "-c", shell, "sh", *play], capture_output=True, text=True, timeout=100)
+    assert "match left unfinished" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_answer_that_never_comes_is_named():
+    watched = [*SPARRING, "evaluate", "human", "path", "--game", "hex", "--size", "3", "--matches", "2"]
+    done = subprocess.run(watched, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+    one_line(done.stderr, "standard input ended where an answer was expected")
+    assert done.returncode == 1

@@ -115,6 +115,14 @@ def test_a_missing_key_is_named():
     ("content", "words"),
     [
         (b"game: hex\nsettings: {size: 5\nseed: 1\n", ", line 3, column 5: not valid YAML: "),
+        (
+            b"game: hex\nlearner: {kind: ppo}\nlearner: {kind: rnad}\n",
+            ", line 3, column 1: not valid YAML: learner stands",
+        ),
+        (
+            b"game: hex\nsettings:\n  size: 5\n  size: 7\n",
+            ", line 4, column 3: not valid YAML: size stands there twice",
+        ),
         (b"game: hex\n\tseed: 1\n", ", line 2, column 1: not valid YAML: "),
         (bytes(range(256)), "not a YAML text file"),
         ("game: h\u00e9x\n".encode("latin-1"), "not a YAML text file"),

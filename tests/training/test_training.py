@@ -166,7 +166,7 @@ def test_what_a_callback_raises_stops_the_run_and_a_resumed_one_goes_on_from_the
 def test_a_second_interrupt_leaves_the_policy_of_the_last_complete_update(tmp_path, undisturbed, monkeypatch, stage):
     """Wherever the third update is broken off, the second one's policy is saved, and the run can be resumed."""
     config, game = validate_config({**TINY, "checkpoint": {"every": 100}}, where="test")
-    seen = {}
+    seen, said = {}, []
 
     def breaks_off(real):
         def call(owner, *arguments, **named):
@@ -184,7 +184,9 @@ def test_a_second_interrupt_leaves_the_policy_of_the_last_complete_update(tmp_pa
     with monkeypatch.context() as patch:
         patch.setattr(*place, breaks_off(getattr(*place)))
         with pytest.raises(KeyboardInterrupt):
-            train(config, game, RunFolder(tmp_path / "r"), on_update=note, say=lambda text: None)
+            train(config, game, RunFolder(tmp_path / "r"), on_update=note, say=said.append)
+    assert said[-1] == "stopped at once; the same command begins anew"
+    assert json.loads((tmp_path / "r" / "ending.json").read_text())["how"] == "stopped"
     saved = load_checkpoint(tmp_path / "r" / "checkpoints" / "00000002")
     assert saved.version == 2
     assert_same_weights(saved, seen[2])

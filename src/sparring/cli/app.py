@@ -55,7 +55,9 @@ def main() -> None:
     outlive_readers()
     try:
         sys.exit(app(prog_name="sparring", standalone_mode=False))
-    except typer.Abort:
+    except typer.Abort as abort:
+        if isinstance(abort.__cause__, EOFError):
+            print("sparring: standard input ended where an answer was expected", file=sys.stderr)
         sys.exit(1)
     except Exception as error:
         from sparring.core.errors import InputError, RunError
@@ -65,6 +67,8 @@ def main() -> None:
             error = InputError(wrong_usage(error))
         if isinstance(error, OSError) and error.errno in _UNUSABLE and error.filename is not None:
             error = InputError(f"cannot use {error.filename}: {error.strerror}")
+        if isinstance(error, MemoryError):
+            error = RunError(f"out of memory: {error}; lower what is done at once: matches, simulations, batch sizes")
         if isinstance(error, InputError | RunError):
             print(f"sparring: {printable(str(error))}", file=sys.stderr)
             sys.exit(2 if isinstance(error, InputError) else 1)

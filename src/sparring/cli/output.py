@@ -1,4 +1,4 @@
-"""Standard output and error that never end a run: what can no longer be read is dropped."""
+"""Standard streams that never end a run: what can no longer be read is dropped, and a closed input is an empty one."""
 
 import errno
 import io
@@ -12,6 +12,8 @@ _NOBODY_READS = (errno.EPIPE, errno.EIO)
 
 def outlive_readers() -> None:
     """From now on a closed pipe or terminal silences this process instead of ending it."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115 - lives as long as the process
     if sys.stdout is sys.__stdout__ and sys.stdout is not None:
         sys.stdout = _lasting(sys.stdout)
     if sys.stderr is sys.__stderr__ and sys.stderr is not None:
@@ -19,17 +21,19 @@ def outlive_readers() -> None:
 
 
 class _Lasting(io.FileIO):
-    """A file descriptor that turns into /dev/null when its reader is gone."""
+    """A file descriptor that turns into /dev/null when its reader is gone, or once it has raised that it is full."""
 
     def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
+        except BlockingIOError:
+            raise
         except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
             if error.errno not in _NOBODY_READS:
-                raise
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.fileno())
-        os.close(nowhere)
+                raise OSError(error.errno, error.strerror, "the standard output") from error
         return super().write(data)
 
 

@@ -1,5 +1,8 @@
 """`sparring train`."""
 
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,7 +76,16 @@ def train(
         say(f"stopped after {outcome.decisions:,} decisions; the same command continues")
         return
     show(score_table(f"{folder} after {outcome.decisions:,} decisions", outcome.scores))
-    print(f"Next: {next_step(game, folder)}")
+    print(f"Next: {typed(next_step(game, folder))}")
+
+
+def typed(command: str) -> str:
+    """`command` as it can be typed here: by its path, if the shell would not find this `sparring`."""
+    program = Path(sys.argv[0])
+    found = shutil.which("sparring")
+    if program.name != "sparring" or (found is not None and Path(found).samefile(program)):
+        return command
+    return f"{os.path.relpath(program)}{command.removeprefix('sparring')}"
 
 
 def next_step(game: "Game", run: Path) -> str:

@@ -2,7 +2,7 @@
 
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -43,10 +43,23 @@ def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
         raise InputError(f"{where}: {error}") from None
 
 
+class _Loader(yaml.SafeLoader):
+    """A `SafeLoader` that refuses a mapping with the same key twice, of which YAML would keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands there twice", key.start_mark)
+            if isinstance(key, yaml.ScalarNode):
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def read_settings(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file; raises `InputError` with the line if it is not one."""
     try:
-        data = yaml.safe_load(path.read_bytes())
+        data = yaml.load(path.read_bytes(), _Loader)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except yaml.MarkedYAMLError as error:

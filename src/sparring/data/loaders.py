@@ -19,6 +19,7 @@ from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any
 
 from sparring.core import Array, Episodes, GameSpec, InputError, RunError
+from sparring.core.errors import guard_hint
 from sparring.core.interrupts import ctrl_c_held_back, leave_signals_to_parent
 from sparring.core.rows import nested
 from sparring.data.plan import Epoch, Plan
@@ -78,7 +79,7 @@ class Loaders:
         try:
             loader.line.send_bytes(_ASK.pack(number, batch))
         except OSError as error:
-            raise RunError(_DEAD) from error
+            raise RunError(_DEAD + guard_hint()) from error
         self._asked.append((loader, self._plan.catalogue.specs[self._epoch.streams[stream].spec]))
 
     def receive(self) -> Pieces:
@@ -93,7 +94,7 @@ class Loaders:
                 raise RunError(f"a process that loads data has failed:\n{about['failed']}")
             handle = recv_handle(line)
         except (EOFError, OSError) as error:
-            raise RunError(_DEAD) from error
+            raise RunError(_DEAD + guard_hint()) from error
         try:
             memory = mmap.mmap(handle, about["bytes"])
         finally:

@@ -34,6 +34,7 @@ from sparring.core import (
     RunError,
     Stages,
 )
+from sparring.core.errors import guard_hint
 from sparring.core.interrupts import ctrl_c_held_back, leave_signals_to_parent
 from sparring.rollout.slabs import Block, Group, Slabs, make_groups
 
@@ -309,7 +310,8 @@ class WorkerArena:
         code = worker.process.exitcode
         self._failed_starts = 0 if worker.proven else self._failed_starts + 1
         if self._failed_starts >= _START_TRIES:
-            raise RunError(f"worker {worker.number} died {self._failed_starts} times before its first row")
+            times = f"{self._failed_starts} times before its first row"
+            raise RunError(f"worker {worker.number} died {times}{guard_hint()}")
         cause = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         self._say(f"worker {worker.number} died ({cause}): its matches start anew in another process")
         died = []

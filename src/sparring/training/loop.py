@@ -92,6 +92,12 @@ def train(
             if mock_data:
                 config = with_mock_data(config, game, folder.path, say=say)
             return _train(config, game, folder, early, on_update=heard, say=say)
+        except KeyboardInterrupt:
+            folder.note_ending("stopped", "at once, by Ctrl-C")
+            saved = folder.newest_resume
+            begins = "begins anew" if saved is None else f"continues after update {saved}"
+            say(f"stopped at once; the same command {begins}")
+            raise
         except BaseException as error:
             folder.note_ending("failed", f"{type(error).__name__}: {error}".splitlines()[0])
             raise

@@ -41,6 +41,8 @@ def preset_path(preset: str) -> Path:
     if path.suffix in (".yaml", ".yml"):
         return path
     presets = preset_names()
+    if preset not in presets and path.is_file():
+        raise InputError(f"{preset}: a preset of your own is a file whose name ends in .yaml or .yml")
     if preset not in presets:
         raise InputError(f"unknown preset {preset!r}{did_you_mean(preset, presets)}; presets: {', '.join(presets)}")
     return presets[preset]

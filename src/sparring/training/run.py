@@ -194,6 +194,11 @@ class RunFolder:
             ending = Ending(how, reason, update, round(time.time(), 3))
             write_file(self.path / _ENDING, json.dumps(msgspec.to_builtins(ending)).encode())
 
+    @property
+    def newest_resume(self) -> int | None:
+        """The update after which training would go on; None if it would begin anew."""
+        return max((int(folder.name) for folder in _numbered(self.path / "resume")), default=None)
+
     def _resume(self, rank: int) -> Path:
         return self.path / "resume" / (f"rank-{rank}" if rank else ".")
 

@@ -12,6 +12,8 @@ from sparring.bench.diagnose.model import Model
 from sparring.core.machine import cores
 from sparring.training.config import TrainConfig
 
+_WORTH_OVERLAP = 1.1
+"""Overlapping collecting and learning is advised if it would be so many times as fast at least."""
 NAMES = {
     "env": "the game's engine",
     "encode": "encoding observations",
@@ -65,7 +67,8 @@ def _advice(kind: str, model: Model, config: TrainConfig, *, batch: float, best_
         simulations = learner.get("search", {}).get("simulations")
         return f"lower learner.search.simulations (now {simulations})" if simulations else "the player itself is slow"
     if kind == "learner":
-        if not config.overlap and cores() > 1:
+        parts = model.parts({})
+        if not config.overlap and cores() > 1 and sum(parts) > _WORTH_OVERLAP * max(parts):
             return "set overlap=true, so that episodes are collected meanwhile"
         if sizes.get("epochs", 1) > 1:
             return f"lower {at}.epochs (now {sizes['epochs']}), try dtype=bfloat16, or a GPU"
