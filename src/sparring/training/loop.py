@@ -116,6 +116,8 @@ def _train(
     check_report(config.report)
     check_data(config, where=config.game)
     lead, given, config = parallel.rank() == 0, config, own_config(config)
+    if lead:
+        folder.check(given)  # the first thing that is told
     opponents = find_opponents(config, game, folder.opponents, say)
     set_threads(config.threads, say)
     with (

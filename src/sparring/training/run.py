@@ -102,10 +102,7 @@ class RunFolder:
         self._lock = lock_folder(
             self.path, busy=f"{self.path}: another process is training there; wait, or choose another with --run"
         )
-        stored = self.path / STORED
-        check_same_run(self.path, config)
-        if not stored.exists() and not all(is_leftover(path) or path.name == JOB for path in self.path.iterdir()):
-            raise InputError(f"{self.path} is not empty and holds no run; choose another folder with --run")
+        self.check(config)
         try:
             for part in (".", "checkpoints", "resume", "matches", "opponents", POOL):
                 sweep(self.path / part)
@@ -114,10 +111,19 @@ class RunFolder:
             (self.path / _ENDING).unlink(missing_ok=True)
         except OSError as error:
             raise cannot_write(self.path, error) from error
-        write_file(stored, yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode())
+        write_file(self.path / STORED, yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode())
         write_file(self.path / "environment.json", json.dumps(_environment(), indent=2).encode())
         self._opened = True
         return self._newest_resume(say)
+
+    def check(self, config: TrainConfig) -> None:
+        """Raises `InputError` if a folder that exists is not for `config`; writes nothing."""
+        if not self.path.is_dir():
+            return
+        check_same_run(self.path, config)
+        empty = all(is_leftover(path) or path.name == JOB for path in self.path.iterdir())
+        if not empty and not (self.path / STORED).exists():
+            raise InputError(f"{self.path} is not empty and holds no run; choose another folder with --run")
 
     @property
     def opponents(self) -> Path:
