@@ -19,7 +19,7 @@ def follow(page, kinds):
     """Runs the parts of `page`, whose kinds are "c" for a command and "p" for Python; the names that the code made."""
     parts = list(PARTS.finditer(page.read_text()))
     assert "".join("c" if part["command"] else "p" for part in parts) == kinds
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"__name__": "__main__"}
     for part in parts:
         if part["command"]:
             assert CliRunner().invoke(app, part["command"].split()).exit_code == 0

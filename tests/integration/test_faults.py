@@ -141,7 +141,7 @@ def test_self_play_goes_on_when_a_simulator_process_is_killed(tmp_path, workers)
     spec, network = POKEMON.spec(PokemonSettings()), {"width": 16, "layers": 0}
     weights = POKEMON.policy(spec, PokemonNetwork(**network)).state_dict()
     save_checkpoint(tmp_path / "net", Checkpoint(spec, network, version=0, weights=weights, about={}))
-    folder, games = tmp_path / "games", 24
+    folder, games = tmp_path / "games", 96
     command = f"selfplay pokemon --save {folder} --matches {games} --parallel 8 --shard 6 --threads 1 --simulators 2"
     options = ["--model", str(tmp_path / "net"), "--workers", str(workers)]
     run = Process(*command.split(), *options)

@@ -83,7 +83,8 @@ def typed(command: str) -> str:
     """`command` as it can be typed here: by its path, if the shell would not find this `sparring`."""
     program = Path(sys.argv[0])
     found = shutil.which("sparring")
-    if program.name != "sparring" or (found is not None and Path(found).samefile(program)):
+    unknown = program.name != "sparring" or not program.is_file()
+    if unknown or (found is not None and Path(found).samefile(program)):
         return command
     return f"{os.path.relpath(program)}{command.removeprefix('sparring')}"
 

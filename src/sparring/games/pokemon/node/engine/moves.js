@@ -86,9 +86,11 @@ function shapeOf(dex) {
   return dex[SHAPE] ??= new Shape(dex.moves.all().filter(move => move.gen <= dex.gen));
 }
 
-/** A function that makes active copies of a move, or null if Showdown's own way must do. */
-function compile(move, shape) {
-  if (!frozen(move) || Object.getPrototypeOf(move) !== shape.Move.prototype) return null;
+/** A function that makes active copies of a dex's move, or null if Showdown's own way must do. */
+function compile(dex, move) {
+  const usual = shapeOf(dex);
+  if (!frozen(move) || Object.getPrototypeOf(move) !== usual.Move.prototype) return null;
+  const shape = usual.fitting(move);
   const written = (value, key, path) => (Object.hasOwn(value, key) ? source(value[key], path) : 'undefined');
   const flags = shape.flags.map(flag => written(move.flags, flag, `move.flags[${JSON.stringify(flag)}]`));
   const values = shape.keys.map(key => {
@@ -106,7 +108,7 @@ const replaced = {
     move = this.moves.get(move);
     let copier = copiers.get(move);
     if (copier === undefined) {
-      copier = compile(move, shapeOf(this).fitting(move));
+      copier = compile(this, move);
       if (copier) copiers.set(move, copier);
     }
     if (copier) return copier();
