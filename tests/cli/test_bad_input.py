@@ -114,11 +114,22 @@ def test_a_preset_of_ones_own_without_its_ending(tmp_path, refused):
 
 
 def test_code_that_cannot_build_a_policy_is_named_with_its_line(tmp_path, refused):
-    (tmp_path / "takes_nothing.py").write_text("def build(spec):\n    return 1 / 0\n")
-    words = ["evaluate", "takes_nothing:build", "path", "--game", "hex", "--matches", "2"]
-    refused(
-        words, "takes_nothing:build: called with the spec of the game: ZeroDivisionError", "takes_nothing.py, line 2"
-    )
+    (tmp_path / "fails.py").write_text("def build(spec):\n    return 1 / 0\n")
+    evaluate = ["evaluate", "fails:build", "path", "--game", "hex", "--matches", "2"]
+    train = ["train", "hex-quick", "network={factory: fails:build}", "--run", "r"]
+    serve = ["serve", "--model", "main=fails:build", "--game", "hex"]
+    for command in (evaluate, train, serve):
+        refused(command, "called with the spec of the game: ZeroDivisionError: division by zero", "fails.py, line 2")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [("def build(spec:\n", "SyntaxError"), ("x = nothing\n", "NameError: name 'nothing'")]
+)
+def test_code_that_cannot_be_imported_is_named_with_its_line(tmp_path, refused, content, words):
+    name = "wrong_syntax" if "build" in content else "wrong_name"
+    (tmp_path / f"{name}.py").write_text(content)
+    for command in (["evaluate", f"{name}:build", "path", "--game", "hex"], ["play", "hex", f"{name}:build"]):
+        refused(command, f"{name}:build: cannot import it: {words}", f"{name}.py, line 1")
 
 
 def test_memory_that_cannot_be_had_is_one_line(monkeypatch, capsys):

@@ -1,5 +1,6 @@
 """`sparring play`."""
 
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,6 @@ from sparring.cli.options import (
     PLAYER,
     DeviceOption,
     Key,
-    Seed,
     Simulations,
     Temperature,
     Threads,
@@ -35,7 +35,10 @@ def play(
     threads: Threads = 0,
     key: Key = None,
     save: Annotated[Path | None, typer.Option(help="A new file for the match (Hex: SGF).")] = None,
-    seed: Seed = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**32 - 1, help="Of everything random.", show_default="another one each time"),
+    ] = None,
 ) -> None:
     """Play a match against a player in the terminal.
 
@@ -50,6 +53,7 @@ def play(
 
     from sparring.league.by_hand import play_by_hand
 
+    seed = secrets.randbits(32) if seed is None else seed
     outcome = play_by_hand(seating, seat=seat, seed=seed, style=style, save=save, say=say)
     if outcome is None:
         say("\nmatch left unfinished")

@@ -47,6 +47,11 @@ def load_code(text: str, *, what: str) -> Callable[..., Any]:
         code: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"{text}: cannot import it: {error}") from error
+    except SyntaxError as error:
+        at = f"{error.filename}, line {error.lineno}"
+        raise InputError(f"{text}: cannot import it: SyntaxError: {error.msg} ({at})") from error
+    except Exception as error:
+        raise failure(f"{text}: cannot import it", error) from error
     if not callable(code):
         raise InputError(f"{text}: not {what}")
     return code

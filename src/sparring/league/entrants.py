@@ -40,9 +40,8 @@ from sparring.core import (
     player_names,
     shipped_weights,
 )
-from sparring.core.code import failure
 from sparring.core.devices import DeviceName
-from sparring.core.networks import Factory, load_factory
+from sparring.core.networks import Factory, build_with, load_factory
 from sparring.core.settings import convert
 
 if TYPE_CHECKING:
@@ -257,12 +256,7 @@ class Entrant:
         from torch import nn
 
         assert self.factory is not None
-        try:
-            policy = self.factory(spec)
-        except InputError:
-            raise
-        except Exception as error:
-            raise failure("called with the spec of the game", error) from error
+        policy = build_with(self.factory, spec, name="its factory")
         missing = [call for call in ("initial_memory", "step") if not callable(getattr(policy, call, None))]
         if not isinstance(policy, nn.Module) or missing:
             raise InputError(f"playing needs a torch module with {', '.join(missing) or 'weights'}")

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from sparring.core import InputError, Interrupts
+from sparring.core.networks import build_with
 from sparring.inference.device import Device
 from sparring.league.entrants import Entrant
 from sparring.league.seating import Seating
@@ -37,7 +38,7 @@ def model_source(
     if game is None:
         raise InputError(f"--model {text}: say with --game which game the factory builds for")
     spec = Seating.of(entrant, game=game, settings=settings).spec
-    return ModelSource(name, spec, entrant.factory(spec), 0)
+    return ModelSource(name, spec, build_with(entrant.factory, spec, name=origin), 0)
 
 
 def serve_models(
