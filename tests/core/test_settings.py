@@ -123,6 +123,7 @@ def test_a_missing_key_is_named():
             b"game: hex\nsettings:\n  size: 5\n  size: 7\n",
             ", line 4, column 3: not valid YAML: size stands there twice",
         ),
+        (b"? [game, settings]\n: hex\n", ", line 1, column 3: not valid YAML: "),
         (b"game: hex\n\tseed: 1\n", ", line 2, column 1: not valid YAML: "),
         (bytes(range(256)), "not a YAML text file"),
         ("game: h\u00e9x\n".encode("latin-1"), "not a YAML text file"),

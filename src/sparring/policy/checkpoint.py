@@ -21,7 +21,7 @@ from sparring.core import GameSpec, InputError, load_game
 from sparring.core.checkpoints import ABOUT, WEIGHTS, locate_checkpoint
 from sparring.core.checksums import read_checked, with_checksums
 from sparring.core.files import write_folder
-from sparring.core.networks import FACTORY, Factory
+from sparring.core.networks import FACTORY, Factory, build_with
 from sparring.core.versions import stored_spec
 from sparring.policy.interface import Versatile
 from sparring.policy.named import renumber_weights
@@ -65,7 +65,11 @@ class Checkpoint:
         own = self.network.get(FACTORY)
         if own is not None and factory is None:
             raise InputError(f"its network is built by {own}, code of your own: name it, as in {own}=FOLDER")
-        policy: nn.Module = build_network(self.network, game, spec) if factory is None else factory(spec)
+        policy: nn.Module = (
+            build_network(self.network, game, spec)
+            if factory is None
+            else build_with(factory, spec, name="its factory")
+        )
         several = isinstance(policy, Versatile) and self.spec.observation == spec.observation
         reason = None if several else game.fits(self.spec, spec)
         if reason is not None:
