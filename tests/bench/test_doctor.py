@@ -57,9 +57,7 @@ def test_the_whole_command_without_torch_in_its_own_process(tmp_path, monkeypatc
         "open files",
         "shared memory",
         "server port",
-        "slurm",
-        "ray",
-        "extra pokemon",
+        "extras",
         "pokemon: node",
         "pokemon: simulator",
         "pokemon: port",
@@ -126,13 +124,14 @@ def test_an_old_python(monkeypatch):
 
 def test_missing_extras_matter_only_to_a_game_that_is_needed(monkeypatch):
     monkeypatch.setattr("sparring.core.extras._installed", lambda package: package != "rocketsim")
-    for needed, status in (((), "ok"), (("rocket",), "fail")):
-        found = {check.name: check for check in packages.check_extras(needed)}
-        assert found["extra rocket"] == Check(
-            "extra rocket", status, "not installed: rocketsim", "pip install 'sparring[rocket]'"
-        )
-        assert found["extra pokemon"].status == "ok"
-        assert "extra dev" not in found
+    (extras,) = packages.check_extras([])
+    here, absent = extras.found.split("; not installed: ")
+    assert (extras.status, absent) == ("ok", "rocket")
+    assert "pokemon" in here.split(", ")
+    assert "dev" not in here.split(", ")
+    lacking, extras = packages.check_extras(["rocket", "hex"])
+    assert lacking == Check("extra rocket", "fail", "not installed: rocketsim", "pip install 'sparring[rocket]'")
+    assert (extras.status, extras.found) == ("ok", here)
 
 
 @pytest.mark.parametrize(
@@ -355,8 +354,7 @@ def test_the_page_names_every_check():
     section = PAGE.partition("## What is checked")[2].partition("## Messages")[0]
     named = {name for line in section.splitlines() if line.startswith("| `") for name in quoted(line.split("|")[1])}
     shown = {check.name for check in checks.check_machine(CheckUp())}
-    extras = {name for name in shown if name.startswith("extra ")}
-    assert named == (shown - extras) | {"extra NAME", "pokemon: server", "GAME", "GAME: play"}
+    assert named == shown | {"slurm", "ray", "extra NAME", "pokemon: server", "GAME", "GAME: play"}
 
 
 def test_every_message_of_the_page_is_one_that_the_program_has():

@@ -208,9 +208,9 @@ def test_a_slurm_job_that_may_run_on_cores_of_others(monkeypatch):
     monkeypatch.setattr(machine, "_CGROUP", Path("none"))
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_CPUS_ON_NODE", "1")
-    is_found({"slurm": check_slurm()}, "slurm", "warn", "job 7 was given 1 cores", "export OMP_NUM_THREADS=1")
+    is_found({"slurm": next(check_slurm())}, "slurm", "warn", "job 7 was given 1 cores", "export OMP_NUM_THREADS=1")
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "4")
-    assert check_slurm().status == "ok"
+    assert next(check_slurm()).status == "ok"
 
 
 def test_a_plug_in_that_cannot_be_loaded(doctor, packages):

@@ -115,3 +115,20 @@ def test_help_imports_no_compiler():
     code += "from sparring.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "rank", "told"), [("sparring.games", "0", True), ("sparring.games", "1", False), ("mine", "0", False)]
+)
+def test_compiling_kernels_of_ours_is_announced_once_by_one_process_of_several(tmp_path, module, rank, told):
+    code = (
+        "import sparring, numba\n"
+        "for by in (2, 3):\n"
+        "    kernel = eval(f'lambda x: x + {by}')\n"
+        f"    kernel.__module__ = '{module}'\n"
+        "    print(numba.njit(kernel)(1))\n"
+    )
+    environment = {**os.environ, "SPARRING_CACHE": str(tmp_path), "RANK": rank}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["3", "4"], done.stderr
+    assert done.stderr == ("compiling kernels, once after an installation: up to half a minute\n" if told else "")

@@ -14,7 +14,9 @@ PLAYER = (
 )
 NETWORK = "A run or checkpoint folder, shipped weights, or package.module:factory=FOLDER."
 
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything random.")]
+_SEED = {"min": 0, "max": 2**32 - 1, "help": "Of everything random."}
+Seed = Annotated[int, typer.Option(**_SEED)]
+AnySeed = Annotated[int | None, typer.Option(**_SEED, show_default="another one each time")]
 Parallel = Annotated[int, typer.Option(min=1, help="Matches played at the same time.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes that play; 0: all in this one.")]
 Temperature = Annotated[

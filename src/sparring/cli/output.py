@@ -10,6 +10,9 @@ _NOBODY_READS = (errno.EPIPE, errno.EIO)
 """A pipe whose reader went away, and a terminal that was closed."""
 
 
+_NAMES = {1: "the standard output", 2: "the standard error"}
+
+
 def outlive_readers() -> None:
     """From now on a closed pipe or terminal silences this process instead of ending it."""
     if sys.stdin is None:
@@ -33,7 +36,7 @@ class _Lasting(io.FileIO):
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
             if error.errno not in _NOBODY_READS:
-                raise OSError(error.errno, error.strerror, "the standard output") from error
+                raise OSError(error.errno, error.strerror, _NAMES.get(self.fileno(), self.fileno())) from error
         return super().write(data)
 
 

@@ -10,6 +10,7 @@ from sparring.cli.app import app, say
 from sparring.cli.options import (
     EXTRA,
     PLAYER,
+    AnySeed,
     DeviceOption,
     Key,
     Simulations,
@@ -35,10 +36,7 @@ def play(
     threads: Threads = 0,
     key: Key = None,
     save: Annotated[Path | None, typer.Option(help="A new file for the match (Hex: SGF).")] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=2**32 - 1, help="Of everything random.", show_default="another one each time"),
-    ] = None,
+    seed: AnySeed = None,
 ) -> None:
     """Play a match against a player in the terminal.
 

@@ -1,9 +1,7 @@
 """The two kinds of failure a user meets, each printed as one line."""
 
-import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
-from pathlib import Path
 
 
 class InputError(Exception):
@@ -23,15 +21,3 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """` (did you mean 'path'?)` if one of the `known` names is much like `word`, else nothing."""
     close = closest(word, known)
     return "" if close is None else f" (did you mean {close!r}?)"
-
-
-def guard_hint() -> str:
-    """Why a process may have died as it started: it imports the script that started it, which starts one in its turn.
-
-    Nothing if no script of the user's is running.
-    """
-    main = sys.modules["__main__"]
-    script = getattr(main, "__file__", None)
-    if script is None or getattr(main, "__spec__", None) is not None or Path(script).name == "sparring":
-        return ""
-    return f'; if {script} starts it at its top level, put that under `if __name__ == "__main__":`'

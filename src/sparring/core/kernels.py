@@ -2,8 +2,8 @@
 
 Numba's cache files are pickles, by default beside the sources. Here they lie in a folder that only the user may enter,
 named after the versions and sources they were compiled from, and each ends with its SHA-256; a file without it is
-never unpickled, and its kernel compiled again. This is set up when numba is first imported, so other commands pay
-nothing.
+never unpickled, and its kernel compiled again. Compiling keeps people waiting, so the first time is told. All this is
+set up when numba is first imported, so other commands pay nothing.
 """
 
 import atexit
@@ -15,11 +15,13 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.metadata import version
 from importlib.util import find_spec
 from io import BytesIO
+from multiprocessing import parent_process
 from pathlib import Path
 from time import time
 from types import ModuleType
@@ -32,6 +34,7 @@ TEMPORARY = "sparring-kernels-"
 """Prefix of a folder that holds kernels for one process only."""
 _VARIABLE = "NUMBA_CACHE_DIR"
 _CACHING = "numba.core.caching"
+_COMPILE = "numba:compile"
 _SEAL_BYTES = hashlib.sha256().digest_size
 _UNUSED_SECONDS = 30 * 24 * 3600.0
 
@@ -46,10 +49,11 @@ def keep_kernels_safe() -> None:
         return
     numba.config.CACHE_DIR = numba.config.CACHE_DIR or str(_kernel_folder())
     _seal_files(sys.modules[_CACHING])
+    _announce_compiling()
 
 
 class _OnImport(MetaPathFinder):
-    """Seals numba's cache files when the module that writes them is imported."""
+    """Seals numba's cache files, and listens for compiling, when the module that writes them is imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -65,6 +69,7 @@ class _OnImport(MetaPathFinder):
             def run_and_seal(module: ModuleType) -> None:
                 run(module)
                 _seal_files(module)
+                _announce_compiling()
 
             loader.exec_module = run_and_seal
         return spec
@@ -142,6 +147,23 @@ def _seal_files(caching: Any) -> None:
             return super()._load_data(name)
 
     caching.IndexDataCacheFile = Sealed
+
+
+def _announce_compiling() -> None:
+    """Says so on standard error, once, when numba compiles a kernel of ours; of several processes only one does."""
+    event: Any = import_module("numba.core.event")
+
+    class Announce(event.Listener):  # type: ignore[misc]
+        def on_start(self, compiling: Any) -> None:
+            if compiling.data["dispatcher"].py_func.__module__.startswith("sparring."):
+                event.unregister(_COMPILE, self)
+                print("compiling kernels, once after an installation: up to half a minute", file=sys.stderr, flush=True)
+
+        def on_end(self, compiling: Any) -> None:
+            """Nothing to say."""
+
+    if parent_process() is None and os.environ.get("RANK", "0") == "0":
+        event.register(_COMPILE, Announce())
 
 
 def _is_whole(path: str) -> bool:

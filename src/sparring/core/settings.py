@@ -1,6 +1,5 @@
 """Settings from the user: plain data turned into typed structs, or one line that says what is wrong where."""
 
-import types
 import typing
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cache
@@ -11,6 +10,7 @@ import msgspec
 import yaml
 from msgspec import Meta
 
+from sparring.core.admitted import admitted, choices, options, plain
 from sparring.core.errors import InputError, did_you_mean
 
 Positive = Annotated[float, Meta(gt=0)]
@@ -108,15 +108,15 @@ def parse_value(text: str, *, where: str) -> Any:
 
 def _check(value: Any, kind: Any, *, path: str, where: str) -> None:
     """Raises `InputError` at the first part of `value` that does not fit the type `kind`; `path` says where it is."""
-    structs = [option for option in _options(kind) if isinstance(option, type) and issubclass(option, msgspec.Struct)]
-    origin, parts = typing.get_origin(_plain(kind)), typing.get_args(_plain(kind))
+    structs = _structs(kind)
+    origin, parts = typing.get_origin(plain(kind)), typing.get_args(plain(kind))
     if isinstance(value, Mapping) and structs:
         _check_struct(value, _chosen(value, structs, path=path, where=where), path=path, where=where)
     elif isinstance(value, Mapping) and origin is dict:
         for key, entry in value.items():
             below = f"{path}.{key}" if path else str(key)
-            if _choices(parts[0]) and key not in _choices(parts[0]):
-                raise _unknown(below, str(key), _choices(parts[0]), where)
+            if choices(parts[0]) and key not in choices(parts[0]):
+                raise _unknown(below, str(key), choices(parts[0]), where)
             _check(entry, parts[1], path=below, where=where)
     elif isinstance(value, list | tuple) and origin in (list, tuple) and parts[1:] in ((), (...,)):
         for number, entry in enumerate(value):
@@ -129,11 +129,15 @@ def _fit(value: Any, kind: Any, *, path: str, where: str, strict: bool) -> None:
     try:
         msgspec.convert(value, kind, strict=strict)
     except msgspec.ValidationError as error:
-        problem = str(error).partition(" - at ")[0]
-        allowed = ", ".join(_choices(kind)) or _limits(kind)
-        allowed = f"; allowed: {allowed}" if allowed else ""
         at = f"{path} = {value!r}: " if path else ""
-        raise InputError(f"{where}: {at}{problem[:1].lower()}{problem[1:]}{allowed}") from None
+        words = "" if isinstance(value, Mapping) and _structs(kind) else admitted(kind)
+        problem = f"allowed: {words}" if words else str(error).partition(" - at ")[0]
+        raise InputError(f"{where}: {at}{problem[:1].lower()}{problem[1:]}") from None
+
+
+def _structs(kind: Any) -> list[type[msgspec.Struct]]:
+    """The structs that `kind` admits."""
+    return [kind for kind in map(plain, options(kind)) if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
 
 
 @cache
@@ -167,45 +171,11 @@ def _chosen(
         return structs[0]
     tag = value.get(field)
     if tag not in tagged:
-        given = f"{field} = {tag!r}: invalid value {tag!r}" if field in value else f"{field}: missing"
-        raise InputError(f"{where}: {path + '.' if path else ''}{given}; allowed: {', '.join(tagged)}")
+        given = f"{field} = {tag!r}:" if field in value else f"{field}: missing;"
+        raise InputError(f"{where}: {path + '.' if path else ''}{given} allowed: {', '.join(tagged)}")
     return tagged[str(tag)]
 
 
 def _unknown(path: str, key: str, known: Iterable[str], where: str) -> InputError:
     known = list(known)
     return InputError(f"{where}: {path}: unknown key{did_you_mean(key, known)}; allowed: {', '.join(known)}")
-
-
-def _plain(kind: Any) -> Any:
-    """`kind` without its annotations."""
-    return typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
-
-
-def _options(kind: Any) -> tuple[Any, ...]:
-    """The types of a union; a type that is no union is its only option."""
-    kind = _plain(kind)
-    return typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
-
-
-def _limits(kind: Any) -> str:
-    """The numbers that `kind` admits, in words, such as `3 to 19`; empty if it says nothing of them."""
-    found = next((part for part in typing.get_args(kind)[1:] if isinstance(part, Meta)), Meta())
-    if found.ge is not None and found.le is not None:
-        return f"{_number(found.ge)} to {_number(found.le)}"
-    if found.ge is not None and found.lt is None:
-        return f"{_number(found.ge)} or more"
-    bounds = {"at least": found.ge, "more than": found.gt, "at most": found.le, "less than": found.lt}
-    return " and ".join(f"{word} {_number(bound)}" for word, bound in bounds.items() if bound is not None)
-
-
-def _number(value: float) -> str:
-    return f"{value:g}" if isinstance(value, float) else f"{value:,}"
-
-
-def _choices(kind: Any) -> list[str]:
-    """The values of every Literal in `kind`."""
-    kind = _plain(kind)
-    if typing.get_origin(kind) is typing.Literal:
-        return [str(value) for value in typing.get_args(kind)]
-    return [choice for option in _options(kind) if option is not kind for choice in _choices(option)]

@@ -19,8 +19,8 @@ from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any
 
 from sparring.core import Array, Episodes, GameSpec, InputError, RunError
-from sparring.core.errors import guard_hint
 from sparring.core.interrupts import ctrl_c_held_back, leave_signals_to_parent
+from sparring.core.processes import check_guarded, end_if_unguarded
 from sparring.core.rows import nested
 from sparring.data.plan import Epoch, Plan
 from sparring.data.reading import Cuts, Pieces, StreamReader
@@ -28,7 +28,6 @@ from sparring.rollout.slabs import aligned, arrays_in, nameless_file
 
 _ASK = struct.Struct("<qq")
 """Epoch and number of the batch."""
-_DEAD = "a process that loads data has died"
 
 
 class Batches:
@@ -59,6 +58,11 @@ class _Loader:
     process: BaseProcess
     line: "Connection[bytes, bytes]"
 
+    def death(self) -> RunError:
+        """What to raise once nothing answers at the other end."""
+        check_guarded(self.process)
+        return RunError("a process that loads data has died")
+
 
 class Loaders:
     """`workers` processes that make the batches of a plan."""
@@ -79,7 +83,7 @@ class Loaders:
         try:
             loader.line.send_bytes(_ASK.pack(number, batch))
         except OSError as error:
-            raise RunError(_DEAD + guard_hint()) from error
+            raise loader.death() from error
         self._asked.append((loader, self._plan.catalogue.specs[self._epoch.streams[stream].spec]))
 
     def receive(self) -> Pieces:
@@ -94,7 +98,7 @@ class Loaders:
                 raise RunError(f"a process that loads data has failed:\n{about['failed']}")
             handle = recv_handle(line)
         except (EOFError, OSError) as error:
-            raise RunError(_DEAD + guard_hint()) from error
+            raise loader.death() from error
         try:
             memory = mmap.mmap(handle, about["bytes"])
         finally:
@@ -121,6 +125,7 @@ class Loaders:
 
 
 def _start(plan: Plan, number: int) -> _Loader:
+    end_if_unguarded()
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, plan), name=f"sparring loader {number}", daemon=True)

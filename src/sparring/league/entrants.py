@@ -215,11 +215,12 @@ class Entrant:
         from sparring.search.seating import forward_model, search_player
 
         if engine is None:
+            device = Device.pick(style.device)
             set_threads(style.threads, say)
             engine = InferenceEngine(
                 spec,
                 slots=matches * spec.seats,
-                device=Device.pick(style.device),
+                device=device,
                 seed=seed,
                 backend="torch" if style.selfplay is None else "auto",
                 say=say,

@@ -110,11 +110,10 @@ class Seating:
         say: Callable[[str], None] = lambda text: None,
     ) -> Iterator[tuple[list[Player], Arena]]:
         """The players and a fresh arena of `matches` matches, in `workers` processes or, if that is 0, in this one."""
-        from sparring.report.progress import announced, compiling_announced
+        from sparring.report.progress import announced
         from sparring.rollout import WorkerArena
 
         with ExitStack() as stack:
-            stack.enter_context(compiling_announced(say))
             players: list[Player] = []
             for number in range(len(self.entrants)):
                 player = self.player(number, matches=matches, seed=seed, style=style, say=say)

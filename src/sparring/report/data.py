@@ -44,8 +44,13 @@ def statistics_page(found: Mapping[str, Any]) -> str:
 def _title(spec: Mapping[str, Any]) -> str:
     settings = dict(spec["settings"])
     name = settings.pop("format", None)
-    rest = ", ".join(f"{key} {value}" for key, value in settings.items())
+    rest = ", ".join(f"{key} {_typed(value)}" for key, value in settings.items())
     return printable(f"{spec['game']} {name or rest}", 200)
+
+
+def _typed(value: Any) -> str:
+    """A setting's value as people type it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _lines(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from time import monotonic
 
 from rich.console import Group, RenderableType
+from rich.constrain import Constrain
 from rich.table import Table
 from rich.text import Text
 
@@ -30,8 +31,10 @@ _LEARNING = {"policy_loss": "policy loss", "value_loss": "value loss", "entropy"
 """Metrics of `loss/` that the panel shows, with their labels."""
 _TITLE = len("training")
 _CELLS = (19, 18, 14, 11)
-"""Least widths of the panel's columns of figures: with the titles of its rows they fit 80 columns."""
+"""Least widths of the panel's columns of figures: with the titles of its rows they fit 78 columns."""
 _GAP = 2
+_ECHO = len("^C")
+"""Columns left free on the right: a terminal that echoes Ctrl-C there must not begin another line."""
 _RATE = len("100.0%")
 _NOTED = 72
 """Columns from which on a rating says after which update it was."""
@@ -82,12 +85,12 @@ class TrainingPanel(Display):
             self._print(text)
 
     def _render(self) -> RenderableType:
-        columns = min(self._console.width, WIDEST)
+        columns = min(self._console.width - _ECHO, WIDEST)
         parts: list[RenderableType] = [bar("training", self._pace, f"update {self._update:,}")]
         doing = self._doing
         if self._figures:
             parts += _figures(self._figures, self._sample(), columns)
-        elif not doing:
+        elif not doing and self._pace.share < 1:
             doing = f"update {self._update + 1:,} under way for {duration(monotonic() - self._pace.started)}"
         if self._rated is not None:
             parts.append(_rating_grid(*self._rated, columns))
@@ -96,7 +99,7 @@ class TrainingPanel(Display):
             row.add_column()
             row.add_row("now", Text(printable_lines(doing)))
             parts.append(row)
-        return Group(*parts)
+        return Constrain(Group(*parts), columns)
 
     def _sample(self) -> Usage:
         """CPU and memory of the run and of all its processes over the last seconds."""

@@ -158,23 +158,3 @@ def announced(text: str, say: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
-
-
-@contextmanager
-def compiling_announced(say: Callable[[str], None]) -> Iterator[None]:
-    """Says so once if numba compiles a kernel inside the block, which takes long the first time."""
-    from numba.core import event
-
-    class Announce(event.Listener):
-        said = False
-
-        def on_start(self, _: object) -> None:
-            if not self.said:
-                self.said = True
-                say("compiling kernels, which are kept for the next time")
-
-        def on_end(self, _: object) -> None:
-            """Nothing to say."""
-
-    with event.install_listener("numba:compile", Announce()):
-        yield

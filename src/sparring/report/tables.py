@@ -148,11 +148,11 @@ def bench_table(ways: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def checks_table(checks: Sequence[Check]) -> Group:
-    """What `sparring doctor` found: one line per check with the command that fixes it below, and the count."""
+    """What `sparring doctor` found, the worst last: one line per check, the command that fixes it below; the count."""
     table = plain_table("check", "", "found")
     table.columns[0].no_wrap = True
     styles = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-    for check in checks:
+    for check in sorted(checks, key=lambda check: [*styles].index(check.status)):
         found = Text(printable(check.found), overflow="fold")
         if check.mend:
             found.append(f"\nrun: {printable(check.mend)}", style="bold")

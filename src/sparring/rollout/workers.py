@@ -34,8 +34,8 @@ from sparring.core import (
     RunError,
     Stages,
 )
-from sparring.core.errors import guard_hint
 from sparring.core.interrupts import ctrl_c_held_back, leave_signals_to_parent
+from sparring.core.processes import check_guarded, end_if_unguarded
 from sparring.rollout.slabs import Block, Group, Slabs, make_groups
 
 GROUPS = 2
@@ -150,6 +150,8 @@ class WorkerArena:
         for worker in self._workers.values():
             wait([worker.line, worker.process.sentinel])
             self._early += self._read(worker)
+            if worker.hung_up:
+                check_guarded(worker.process)
 
     def gather(self, rows: int, seconds: float) -> None:
         """See `sparring.core.Gathering`; workers whose rows have arrived are idle meanwhile."""
@@ -240,6 +242,7 @@ class WorkerArena:
 
     def _start(self, number: int, *, delay: float = 0.0) -> _Worker:
         """A fresh process for worker `number`, playing matches that no process has played before."""
+        end_if_unguarded()
         ours, theirs = self._context.Pipe()
         mine = {index: group for index, group in enumerate(self._groups) if group.worker == number}
         seeds = np.random.SeedSequence([self._seed, number, self._starts]).generate_state(len(mine))
@@ -304,14 +307,13 @@ class WorkerArena:
     def _replace(self, worker: _Worker) -> list[Results]:
         """Starts another process for a dead one; returns its running matches, if any, as failed results."""
         worker.line.close()
-        worker.process.join(1.0)
+        check_guarded(worker.process)
         worker.process.kill()
         worker.process.join()
         code = worker.process.exitcode
         self._failed_starts = 0 if worker.proven else self._failed_starts + 1
         if self._failed_starts >= _START_TRIES:
-            times = f"{self._failed_starts} times before its first row"
-            raise RunError(f"worker {worker.number} died {times}{guard_hint()}")
+            raise RunError(f"worker {worker.number} died {self._failed_starts} times before its first row")
         cause = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         self._say(f"worker {worker.number} died ({cause}): its matches start anew in another process")
         died = []

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from sparring.core import Game, Interrupts, Score
 from sparring.core.interrupts import Noted
+from sparring.core.processes import end_if_unguarded
 from sparring.inference.threads import set_threads
 from sparring.league import Entrant
 from sparring.learn import parallel
 from sparring.policy.checkpoint import Checkpoint
 from sparring.report.metrics import check_report
-from sparring.report.progress import compiling_announced
 from sparring.training.config import TrainConfig, check_data, learns_from_data
 from sparring.training.deadline import Deadline
 from sparring.training.mock_data import with_mock_data
@@ -84,6 +84,7 @@ def train(
     called after each update; if it returns True or raises, the run is saved and stops there. If torchrun started
     several processes, all play and learn, and only rank 0 rates, writes and prints.
     """
+    end_if_unguarded()
     early = Noted(signal.Signals[f"SIG{config.job.signal}"])
     with early, parallel.joined(config.parallel.timeout_minutes), closing(folder):
         lead = parallel.rank() == 0
@@ -119,19 +120,21 @@ def _train(
     if lead:
         folder.check(given)  # the first thing that is told
     opponents = find_opponents(config, game, folder.opponents, say)
-    set_threads(config.threads, say)
+    threads: list[str] = []
+    set_threads(config.threads, threads.append)  # told once nothing can be wrong with the input any more
     with (
-        compiling_announced(say),
         closing(_trainee(config, game, opponents, folder.pool, say)) as trainee,
         closing(Ratings(trainee.rater, folder, trainee.stages)) as ratings,
     ):
         trainee.start()  # before the folder is made: settings may still turn out to be unusable
         resumed = folder.open(given, say) if lead else None
         saved = int(parallel.most(-1 if resumed is None else resumed.update))
+        for line in threads:
+            say(line)
         if saved >= 0:
             state = read_own(folder, resumed or folder.read_resume(saved), say, sharded=config.parallel.sharded)
             restore(state, trainee, ratings, run=folder.path)
-            say(f"resuming {folder.path} at update {trainee.update}, {trainee.decisions:,} decisions")
+            say(_resumed(folder.path, trainee, config.decisions))
         if lead:
             folder.keep_opponents(opponents.values())
         interrupts = Interrupts(
@@ -168,6 +171,13 @@ def _train(
         folder.note_ending("finished" if finished else "stopped", stopped or "all decisions", update=trainee.update)
     scores = ratings.latest.scores if finished and ratings.latest is not None else {}
     return Outcome(trainee.update, trainee.decisions, finished, scores, leads=lead)
+
+
+def _resumed(folder: Path, trainee: Trainee, decisions: int) -> str:
+    """Where a run that is started again stands."""
+    if trainee.decisions >= decisions:
+        return f"{folder} is finished, after {trainee.decisions:,} decisions; with a higher `decisions=N` it goes on"
+    return f"resuming {folder} at update {trainee.update}, {trainee.decisions:,} decisions"
 
 
 def _told(on_update: Callable[[Update], bool | None] | None, update: Update) -> tuple[bool, Exception | None]:

@@ -29,7 +29,7 @@ from sparring.bench.diagnose.verdict import bottleneck
 from sparring.core import InputError, did_you_mean
 from sparring.core.machine import free_memory
 from sparring.inference.threads import set_threads
-from sparring.report.progress import ProgressLine, compiling_announced
+from sparring.report.progress import ProgressLine
 from sparring.report.usage import ProcessTree, Usage
 from sparring.training.config import flat_settings
 
@@ -65,7 +65,7 @@ def diagnose(
     """
     wanted = check_tests(tests)
     set_threads(subject.short.threads or threads, say)
-    with ExitStack() as open_parts, compiling_announced(say):
+    with ExitStack() as open_parts:
         measured = _Measured(subject, wanted, open_parts, say)
         with ProgressLine(f"measuring {subject.name}", total=seconds) as progress:
             start = perf_counter()

@@ -42,8 +42,8 @@ def check_machine(asked: CheckUp, *, needed: Collection[str] = ()) -> Iterator[C
         yield check_open_files()
         yield check_shared_memory()
         yield check_port("server port", SERVE_PORT, "sparring serve")
-        yield check_slurm()
-        yield check_ray()
+        yield from check_slurm()
+        yield from check_ray()
         yield from check_extras(needed)
         for game in game_names():
             yield from _check_game(game, msgspec.structs.replace(asked, needed=game in needed))

@@ -5,10 +5,11 @@ import platform
 import shutil
 import sys
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from importlib import metadata
 
 from sparring.core import install_command, missing_packages
-from sparring.core.checkup import Check, Status
+from sparring.core.checkup import Check
 from sparring.core.machine import cores
 
 _OLDEST_PYTHON = (3, 11)
@@ -24,34 +25,37 @@ def check_python() -> Check:
 
 
 def check_extras(needed: Collection[str]) -> Iterator[Check]:
-    """Optional packages, one check an extra: nothing is wrong without them, unless a game that is `needed` is."""
-    for extra in metadata.metadata("sparring").get_all("Provides-Extra") or []:
-        if extra == _DEVELOPMENT:
-            continue
-        missing = missing_packages(extra)
-        if missing:
-            status: Status = "fail" if extra in needed else "ok"
-            yield Check(f"extra {extra}", status, f"not installed: {', '.join(missing)}", install_command(extra))
-        else:
-            yield Check(f"extra {extra}", "ok", "installed")
+    """Optional packages: those that games which are `needed` lack, then all others in one line; nobody needs them."""
+    missing = {
+        extra: missing_packages(extra) for extra in metadata.metadata("sparring").get_all("Provides-Extra") or []
+    }
+    missing.pop(_DEVELOPMENT, None)
+    for extra in sorted(set(needed) & {extra for extra, packages in missing.items() if packages}):
+        packages = ", ".join(missing.pop(extra))
+        yield Check(f"extra {extra}", "fail", f"not installed: {packages}", install_command(extra))
+    here = [extra for extra, packages in missing.items() if not packages]
+    absent = [extra for extra in missing if extra not in here]
+    found = [", ".join(here) or "none", *([f"not installed: {', '.join(absent)}"] if absent else [])]
+    yield Check("extras", "ok", "; ".join(found))
 
 
-def check_slurm() -> Check:
-    """Whether this is a SLURM job that runs on the cores it was given."""
+def check_slurm() -> Iterator[Check]:
+    """Where SLURM is: whether this is a job that runs on the cores it was given."""
     job = os.environ.get("SLURM_JOB_ID")
     given = os.environ.get("SLURM_CPUS_PER_TASK") or os.environ.get("SLURM_CPUS_ON_NODE", "")
     if job is None:
-        return Check("slurm", "ok", "sbatch is here; this is no job" if shutil.which("sbatch") else "not here")
+        if shutil.which("sbatch"):
+            yield Check("slurm", "ok", "sbatch is here; this is no job")
+        return
     found = f"job {job} was given {given or '?'} cores, and may run on {cores()}"
     if given.isdecimal() and int(given) != cores():
         more = f"srun --cpus-per-task {given} sparring train PRESET"
-        return Check("slurm", "warn", found, more if int(given) > cores() else f"export OMP_NUM_THREADS={given}")
-    return Check("slurm", "ok", found)
+        yield Check("slurm", "warn", found, more if int(given) > cores() else f"export OMP_NUM_THREADS={given}")
+    else:
+        yield Check("slurm", "ok", found)
 
 
-def check_ray() -> Check:
+def check_ray() -> Iterator[Check]:
     """Ray, if it is there; Sparring runs without it."""
-    try:
-        return Check("ray", "ok", metadata.version("ray"))
-    except metadata.PackageNotFoundError:
-        return Check("ray", "ok", "not installed, and not needed")
+    with suppress(metadata.PackageNotFoundError):
+        yield Check("ray", "ok", metadata.version("ray"))

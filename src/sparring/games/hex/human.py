@@ -22,13 +22,14 @@ _STYLES = {
     r"\[.\]": "reverse",
 }
 """What is coloured, where colours can be shown: stones, and the edges that each side connects."""
-_HELP = """\
-c4      put a stone on column c, row 4
-swap    take over the first stone, as your first move in seat 1 where the rules allow it
-hint    what your opponent would play in your place
-undo    take back your last move and the answer to it
-resign  give the match up
-quit    leave; so does Ctrl-D"""
+_HELP = {
+    "c4": "put a stone on column c, row 4",
+    "swap": "take over the first stone, as your first move in seat 1",
+    "hint": "what your opponent would play in your place",
+    "undo": "take back your last move and the answer to it",
+    "resign": "give the match up",
+    "quit": "leave; so does Ctrl-D",
+}
 
 
 def print_text(text: str) -> None:
@@ -48,6 +49,7 @@ class HumanPlayer:
     ) -> None:
         self._size = settings.size
         self._opening = settings.opening
+        self._swap = settings.swap
         self._ask = ask
         self._tell = tell
         self._course: Course | None = None
@@ -129,7 +131,8 @@ class HumanPlayer:
         if course is None:
             return False
         if word == "help":
-            self._tell(_HELP)
+            words = (word for word in _HELP if word != "swap" or self._swap)
+            self._tell("\n".join(f"{word:8}{_HELP[word]}" for word in words))
         elif word == "hint":
             action = int(course.hint(here).action[0])
             move = action if here.seat[0] == 0 else mirrored(size, action)
