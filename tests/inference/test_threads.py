@@ -85,5 +85,13 @@ def test_what_the_user_says_counts(machine, counts, monkeypatch):
     assert counts == [3, 4]
 
 
+def test_more_threads_than_cores_are_taken_and_said(machine, counts):
+    machine(load=0.0, idle=4.0)
+    said = []
+    threads.set_threads(5, said.append)
+    assert counts == [5]
+    assert said == ["5 CPU threads on 4 cores will wait for each other (threads=N, --threads N)"]
+
+
 def test_idle_cores_are_measured():
     assert 0.0 <= threads._idle_now() <= len(os.sched_getaffinity(0)) + 0.1

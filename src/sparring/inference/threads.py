@@ -21,13 +21,15 @@ _STAT = Path("/proc/stat")
 def set_threads(wanted: int, say: Callable[[str], None] = lambda text: None) -> None:
     """Makes torch use `wanted` threads; 0 means as many as it does now, but no more than there are free cores.
 
-    `say` reports it if there are fewer. OMP_NUM_THREADS, if set, is left to decide.
+    `say` reports if there are fewer, or more than there are cores. OMP_NUM_THREADS, if set, is left to decide.
     """
     usual = torch.get_num_threads()
     if wanted == 0 and usual > 1 and not os.environ.get("OMP_NUM_THREADS"):
         wanted = free_cores(usual)
         if wanted < usual:
             say(f"torch uses {wanted} of {usual} CPU threads, as others are taken (threads=N, --threads N)")
+    elif wanted > cores():
+        say(f"{wanted} CPU threads on {cores()} cores will wait for each other (threads=N, --threads N)")
     torch.set_num_threads(wanted or usual)
 
 

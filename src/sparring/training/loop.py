@@ -176,7 +176,7 @@ def _train(
 def _resumed(folder: Path, trainee: Trainee, decisions: int) -> str:
     """Where a run that is started again stands."""
     if trainee.decisions >= decisions:
-        return f"{folder} is finished, after {trainee.decisions:,} decisions; with a higher `decisions=N` it goes on"
+        return f"{folder} is finished; to go on, set a higher decisions=N"
     return f"resuming {folder} at update {trainee.update}, {trainee.decisions:,} decisions"
 
 
