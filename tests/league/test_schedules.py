@@ -92,3 +92,11 @@ def test_a_pair_that_is_being_played_counts_as_known():
     found.flying[first] = {(start, order) for start in range(BLOCK) for order in (0, 1)}
     wanted = active(width=50, confidence=None, matches=1000)(found)
     assert max(wanted.items(), key=lambda item: item[1] - found.begun(item[0]))[0] != first
+
+
+@pytest.mark.parametrize(("width", "reached"), [(400, 400), (200, 200), (50, 400)])
+def test_a_player_who_always_loses_leaves_matches_to_those_whose_rating_can_become_certain(width, reached):
+    """Intervals of 50 are beyond anyone with these matches: then each player gets a share."""
+    found = sheet(3)
+    play_out(active(width=width, confidence=None, matches=300), found, np.array([0.0, 400.0, -3000.0]))
+    assert 2 * Z * found.ratings().error(1, 0) <= reached

@@ -48,6 +48,14 @@ def test_a_round_robin_plays_every_start_both_ways(tmp_path, tiny):
     assert found["cross_table"][0][2]["wins"] + found["cross_table"][0][2]["losses"] == 8
 
 
+def test_an_active_schedule_says_if_its_matches_were_not_enough(tmp_path):
+    said = []
+    for width, matches in ((2000.0, 20), (1.0, 8)):
+        rules = Rules(elo_width=width, matches=matches)
+        play_tournament(["path", "random"], tmp_path / f"{matches}.ledger", rules, say=said.append, **SMALL)
+    assert said == ["some intervals are wider than 1 Elo after the 8 matches it may play; more: --matches above 8"]
+
+
 def test_the_same_again_plays_nothing_and_more_players_or_matches_add_to_it(tmp_path):
     path = tmp_path / "x.ledger"
     play_tournament(["path", "random"], path, fixed(), **SMALL)

@@ -178,7 +178,10 @@ def _drawn(left: list[int], met: dict[Pair, int], most: int) -> list[Pair] | Non
 
 
 def active(*, width: float | None, confidence: float | None, matches: int) -> Schedule:
-    """The pair whose bout narrows the intervals that are still too wide the most per second.
+    """The pair whose bout narrows the intervals that are still too wide the most.
+
+    Half per second, half per match: time is short, and so is the number of matches. Ratings that these cannot make
+    certain enough, such as that of a player who always loses, have to wait for the others.
 
     Args:
         width: the widest 95% interval of a rating to accept, in Elo points.
@@ -191,16 +194,20 @@ def active(*, width: float | None, confidence: float | None, matches: int) -> Sc
         room = min(STEP, matches // 2 - sum(begun.values()))
         if room <= 0:
             return begun
-        targets = _open_questions(sheet, width, confidence)
+        targets = open_questions(sheet, width, confidence)
         if not len(targets):
             return begun
-        best = _most_telling(sheet, targets)
+        known = _knowledge(sheet)
+        if width is not None:
+            left = matches - 2 * sum(begun.values())
+            targets = known.within_reach(targets, error=width / (2 * Z * ELO), matches=left)
+        best = known.most_telling(targets, np.sqrt(sheet.cost()))
         return {**begun, best: begun[best] + room}
 
     return wanted
 
 
-def _open_questions(sheet: ScoreSheet, width: float | None, confidence: float | None) -> Floats:
+def open_questions(sheet: ScoreSheet, width: float | None, confidence: float | None) -> Floats:
     """`float64[m, n]` the differences of strengths that must be known better."""
     n = len(sheet.players)
     if not sheet.results.any():
@@ -218,8 +225,57 @@ def _open_questions(sheet: ScoreSheet, width: float | None, confidence: float | 
     return np.array(rows).reshape(-1, n)
 
 
-def _most_telling(sheet: ScoreSheet, targets: Floats) -> Pair:
-    """The pair whose next bout lowers the variances of the `targets` the most per second."""
+def _left_open(results: Ints) -> Floats:
+    """`float64[n, n]` how much a match of each pair can still tell by the pair's own record, from 0 to 1/4.
+
+    The variance of a result, if it is as likely as in the record with half a win added to either side. Without this,
+    a pair in which one side always wins looks promising for ever: its difference is the least certain of all.
+    """
+    both = results + results[:, :, ::-1].swapaxes(0, 1)
+    won, lost = (both[:, :, side] + both[:, :, 1] / 2 + 0.5 for side in (0, 2))
+    return np.asarray(won * lost / (won + lost) ** 2, np.float64)
+
+
+@dataclass(frozen=True)
+class _Knowledge:
+    """What is known of the players' strengths, and what matches can tell."""
+
+    spread: Floats
+    """`float64[n, n]` the covariance of the strengths."""
+    told: Floats
+    """`float64[n, n]` the variance of one result of each pair."""
+
+    @property
+    def pairs(self) -> tuple[Ints, Ints]:
+        """`int64[p]` each: the first and the second player of every pair."""
+        return np.triu_indices(len(self.spread), 1)
+
+    def gains(self, targets: Floats, matches: int) -> Floats:
+        """`float64[p, m]` by how much `matches` of each pair would lower the variances of `targets: float64[m, n]`."""
+        one, other = self.pairs
+        v = self.spread[one] - self.spread[other]
+        weight = matches * self.told[one, other]
+        own = v[np.arange(len(v)), one] - v[np.arange(len(v)), other]
+        return np.asarray((weight / (1 + weight * own))[:, None] * (v @ targets.T) ** 2, np.float64)
+
+    def within_reach(self, targets: Floats, *, error: float, matches: int) -> Floats:
+        """The `targets` that `matches` of one pair would make known to within `error`.
+
+        If there are none, all of them, in units of their errors, so that each gets its share.
+        """
+        variance = np.einsum("mi,ij,mj->m", targets, self.spread, targets)
+        reached = variance - self.gains(targets, matches).max(axis=0) <= error**2
+        return targets[reached] if reached.any() else np.asarray(targets / np.sqrt(variance)[:, None], np.float64)
+
+    def most_telling(self, targets: Floats, cost: Floats) -> Pair:
+        """The pair whose next bout lowers the variances of the `targets` the most for its `cost: float64[n, n]`."""
+        one, other = self.pairs
+        best = int((self.gains(targets, 2 * STEP).sum(axis=1) / cost[one, other]).argmax())
+        return int(one[best]), int(other[best])
+
+
+def _knowledge(sheet: ScoreSheet) -> _Knowledge:
+    """What the score sheet tells, as if the matches in play had ended as expected."""
     n = len(sheet.players)
     if sheet.results.any():
         ratings = sheet.ratings()
@@ -233,15 +289,9 @@ def _most_telling(sheet: ScoreSheet, targets: Floats) -> Pair:
     for side in (advantage, -advantage):
         win, _, loss = chances(gap + side, draw)
         told += (win + loss - (win - loss) ** 2) / 8
+    told = np.minimum(told, _left_open(sheet.results))
     for (one, other), flying in sheet.flying.items():
         v = spread[one] - spread[other]
         weight = told[one, other] * len(flying)
         spread = spread - weight * np.outer(v, v) / (1 + weight * (v[one] - v[other]))
-    cost, best, found = sheet.cost(), -1.0, (0, 1)
-    for one, other in sheet.pairs:
-        v = spread[one] - spread[other]
-        weight = 2 * STEP * told[one, other]
-        gain = weight * float(((targets @ v) ** 2).sum()) / (1 + weight * (v[one] - v[other])) / cost[one, other]
-        if gain > best:
-            best, found = gain, (one, other)
-    return found
+    return _Knowledge(spread, told)

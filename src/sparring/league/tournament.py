@@ -21,7 +21,7 @@ from sparring.league.entrants import Style
 from sparring.league.keeping import Keeper, holding
 from sparring.league.ledger import Identity, Ledger, json_text
 from sparring.league.ratings import Z, find_player, labels, matches_of
-from sparring.league.schedules import Pair, Schedule, ScoreSheet, active, gauntlet, round_robin, swiss
+from sparring.league.schedules import Pair, Schedule, ScoreSheet, active, gauntlet, open_questions, round_robin, swiss
 from sparring.league.seating import Seating
 from sparring.league.sprt import Sprt
 from sparring.league.summary import kept_matches, pentanomial, summarise
@@ -121,6 +121,8 @@ def play_tournament(
         except Stopped:
             complete = False
         final = read_sheet(book, seating, series, rules)
+        if complete and (short := _fallen_short(final, rules)):
+            say(short)
         summary = summarise(final, seating, rules.schedule, test, book, series, complete=complete)
         return summary if keeper is None else {**summary, "kept": kept_matches(keeper, final)}
 
@@ -222,7 +224,7 @@ def _schedule(sheet: ScoreSheet, rules: Rules) -> tuple[Schedule, int, Sprt | No
     if rules.schedule == "active":
         if rules.elo_width is not None and rules.confidence is not None:
             raise InputError("--elo-width and --confidence: an active schedule plays until one of them; give one")
-        width = rules.elo_width or (100.0 if rules.confidence is None else None)
+        width = _elo_width(rules)
         most = 2 * starts * pairs
         return active(width=width, confidence=rules.confidence, matches=most), most, None
     for name, value in (("--elo-width", rules.elo_width), ("--confidence", rules.confidence)):
@@ -234,6 +236,26 @@ def _schedule(sheet: ScoreSheet, rules: Rules) -> tuple[Schedule, int, Sprt | No
     if rules.schedule == "gauntlet":
         return gauntlet(starts), 2 * starts * (n - 1), None
     return round_robin(starts), 2 * starts * pairs, None
+
+
+def _elo_width(rules: Rules) -> float | None:
+    """The widest interval at which an active schedule ends; None if it ends by `confidence`."""
+    return rules.elo_width or (100.0 if rules.confidence is None else None)
+
+
+def _fallen_short(sheet: ScoreSheet, rules: Rules) -> str:
+    """What an active schedule has not reached with the matches it may play; empty if there is nothing."""
+    if rules.schedule != "active" or rules.sprt is not None:
+        return ""
+    width = _elo_width(rules)
+    if not len(open_questions(sheet, width, rules.confidence)):
+        return ""
+    aim = (
+        f"intervals are wider than {width:g} Elo"
+        if width is not None
+        else f"orders are less than {rules.confidence:.0%} sure"
+    )
+    return f"some {aim} after the {sheet.matches():,} matches it may play; more: --matches above {rules.matches}"
 
 
 def _play(

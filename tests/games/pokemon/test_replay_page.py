@@ -4,16 +4,19 @@ import json
 import re
 import shutil
 import subprocess
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sparring.core import RandomPlayer
+from sparring.core import InputError, RandomPlayer
 from sparring.games.pokemon.arena import PokemonArena
+from sparring.games.pokemon.records import team_left
 from sparring.games.pokemon.replay_page import replay_page
 from sparring.games.pokemon.settings import PokemonSettings
+from sparring.games.pokemon.setup import find_node
 from sparring.rollout import Collector, taking_turns
 
 HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\"><!--<script>"
@@ -25,6 +28,7 @@ LOG = """|gametype|doubles
 |player|p2|Ben||
 |teamsize|p1|2
 |teamsize|p2|3
+|gen|9
 |tier|[Gen 9] Test
 |start
 |switch|p1a: Bob|Mew, L50|100/100
@@ -107,21 +111,152 @@ def test_a_log_without_players_or_format_has_a_page() -> None:
     assert battle_of(replay_page("|start\n|turn|1")) == {
         "names": {"p1": "p1", "p2": "p2"},
         "tier": "Pokémon",
+        "types": {"species": {}, "moves": {}},
         "steps": [["|start", ""], ["|turn|1", "Turn 1"]],
     }
+
+
+def test_the_page_knows_the_types_of_its_generation() -> None:
+    log = LOG + "\n|poke|p1|Arceus-*|\n|move|p1a: Bob|Bite|\n|switch|p1a: Pip|Clefairy, L50|100/100"
+    types = battle_of(replay_page(log))["types"]
+    assert types["species"]["Muk-Alola"] == ["Poison", "Dark"]
+    assert types["species"]["Arceus-*"] == ["Normal"]
+    assert types["species"]["Clefairy"] == ["Fairy"]
+    assert types["moves"] == {"Surf": "Water", "Bite": "Dark"}
+    first = battle_of(replay_page(log.replace("|gen|9", "|gen|1")))["types"]
+    assert first["species"]["Clefairy"] == ["Normal"]
+    assert first["moves"]["Bite"] == "Normal"
+
+
+def test_what_the_dex_does_not_know_has_no_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = LOG.replace("|Mew, L50", "|__proto__, L50").replace("|Surf|", "|constructor|")
+    types = battle_of(replay_page(log))["types"]
+    assert set(types["species"]) == {"Muk", "Muk-Alola", "Jynx", "Onix", "Snorlax"}
+    assert types["moves"] == {}
+
+    def missing(tables: int) -> None:
+        raise InputError("the Pokémon simulator is not installed")
+
+    nothing = {"species": {}, "moves": {}}
+    assert battle_of(replay_page(LOG.replace("|gen|9", "|gen|12")))["types"] == nothing
+    monkeypatch.setattr("sparring.games.pokemon.replay_page.load_dex", missing)
+    assert battle_of(replay_page(LOG))["types"] == nothing
+
+
+def follow(log: str, ask: str) -> Any:
+    """What `ask` is once Node has followed `log` with the page's own script."""
+    script = (files("sparring.games.pokemon") / "pages" / "battle.js").read_text("utf-8")
+    script += f"const story = follow({json.dumps(log.splitlines())}); console.log(JSON.stringify({ask}));"
+    done = subprocess.run([find_node(), "-"], input=script, capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)
+
+
+def test_the_chart_tells_what_each_team_has_left_as_the_log_does() -> None:
+    course = follow(LOG, "story.course")
+    lines = LOG.splitlines()
+    assert len(course) == len(lines) + 1
+    assert course[0] == {"p1": 1, "p2": 1, "faints": []}
+    after = dict(zip(lines, course[1:], strict=True))
+    hit = after["|-damage|p2a: Jynx|40/100 par"]
+    assert hit["p1"] == 1
+    assert hit["p2"] == pytest.approx((0.4 + 1 + 1) / 3)
+    assert after["|-damage|p2b: Onix|0 fnt"] == {"p1": 1, "p2": pytest.approx(1.4 / 3), "faints": []}
+    assert after["|faint|p2b: Onix"] == {"p1": 1, "p2": pytest.approx(1.4 / 3), "faints": ["p2"]}
+    assert course[-1]["p2"] == pytest.approx(team_left(LOG, 1) / 3)
+
+
+def test_of_a_previewed_team_those_count_that_are_brought() -> None:
+    preview = "".join(f"|poke|p1|{name}|\n" for name in ("Mew", "Muk", "Jynx", "Onix")) + "|teampreview|2\n"
+    log = f"|teamsize|p1|4\n{preview}|switch|p1a: Mew|Mew|100/100\n|-damage|p1a: Mew|50/100"
+    assert [step["p1"] for step in follow(log, "story.course")][-2:] == [1, 0.75]
+
+
+def test_lines_that_make_no_sense_change_nothing() -> None:
+    senseless = """|-damage|p1a: Bob|NaN/100
+|-damage|p1a: Bob|
+|-damage|p1a: Bob
+|-heal|p2a: Jynx|-3/0
+|-damage|p2a: Nobody
+|teamsize|__proto__|9
+|teamsize|p1|1e9
+|poke|constructor|Mew
+|constructor|p1a: Bob
+|-boost|p1a: Bob|__proto__|1
+|faint
+|move
+|switch
+|-weather|constructor"""
+    first, turns = LOG.split("|turn|1\n")
+    log = f"{first}{senseless}\n|turn|1\n{turns}"
+    course = follow(log.replace("|teamsize|p1|1e9\n", ""), "story.course")
+    assert course[-len(turns.splitlines()) :] == follow(LOG, "story.course")[-len(turns.splitlines()) :]
+    weather = follow(f"{first}{senseless}", "[story.after(99, 0).weather, ({}).size, story.after(99, 0).sides.p1.size]")
+    assert weather == ["constructor", None, 24]
+
+
+@in_browser
+def test_a_browser_colours_discs_and_moves_by_type(tmp_path: Path) -> None:
+    log = LOG.replace("|Jynx, L50, F|", "|Jinks, L50, F|").replace("|turn|2", "|move|p2b: Onix|Frobnicate|\n|turn|2")
+    drawn = shown(replay_page(log), tmp_path, at="turn=2")
+    water, poison, rock, ground, psychic, ghost, neutral = (
+        "#2980ef", "#9141cb", "#aaa37a", "#915121", "#ef4179", "#704170", "#8791a3"
+    )  # fmt: skip
+    for text, first, second in (("Me", psychic, psychic), ("Mu", poison, poison), ("On", rock, ground)):
+        assert re.search(rf'<div class="disc" style="--first: {first}; --second: {second};[^>]*>{text}', drawn), text
+    assert re.search(rf"--first: {neutral}; --second: {neutral};[^>]*>Ji", drawn)
+    assert f'<span class="move" style="--type: {water};">Surf</span>' in drawn
+    assert f'<span class="move" style="--type: {neutral};">Frobnicate</span>' in drawn
+    assert f'<span class="type tera" style="--type: {ghost};"><i class="crown"></i>Tera Ghost</span>' in drawn
+    assert '<span class="type" ' in drawn
+
+
+@in_browser
+@pytest.mark.parametrize(
+    ("line", "spot", "float_"),
+    [
+        ("|-damage|p2a: Jynx|40/100 par", "spot hit", '<span class="float hurt">−60%</span>'),
+        ("|-heal|p2a: Jynx|52/100", "spot mends", '<span class="float healed">+12%</span>'),
+        ("|move|p1a: Bob|Surf|p2a: Jynx", "spot acts moves", 'class="float used" style="--type: #2980ef;">Surf</span>'),
+        ("|faint|p2b: Onix", "spot falls", '<div class="floats"></div>'),
+    ],
+)
+def test_a_browser_shows_what_a_line_did(line: str, spot: str, float_: str, tmp_path: Path) -> None:
+    log = LOG.replace("|-boost|", "|-heal|p2a: Jynx|52/100\n|-boost|")
+    press = f"go(1 + steps.findIndex(([line]) => line === {json.dumps(line)}));"
+    drawn = shown(replay_page(log).replace("</body>", f"<script>{press}</script></body>"), tmp_path, at="")
+    assert drawn.count(f'<div class="{spot}">') == 1
+    assert float_ in drawn
+
+
+@in_browser
+def test_the_slider_is_the_chart_and_goes_to_any_part_of_a_turn(tmp_path: Path) -> None:
+    press = """const slider = byId('slider'), seen = [];
+for (const asked of [0, 1, 1.99, 2, 3]) {
+  slider.value = asked; slider.dispatchEvent(new Event('input')); seen.push([steps[at - 1]?.[0], Number(slider.value)]);
+}
+document.title = JSON.stringify([slider.max, seen, byId('faints-p2').getAttribute('d')]);"""
+    drawn = shown(replay_page(LOG).replace("</body>", f"<script>{press}</script></body>"), tmp_path, at="")
+    found = re.search(r"<title>(.*)</title>", drawn)
+    assert found is not None
+    most, seen, faints = json.loads(found.group(1))
+    assert most == "3"  # before the first turn, and two turns
+    assert [line for line, _ in seen] == [None, "|turn|1", "|-start|p2b: Onix|confusion", "|turn|2", "|win|Ann"]
+    assert [value for _, value in seen] == pytest.approx([0, 1, 1 + 10 / 11, 2, 3])
+    assert re.fullmatch(r"M2\.\d+ \d+\.\d+h\.0001", faints)
 
 
 @in_browser
 def test_a_browser_draws_the_state_at_a_turn_and_at_the_end(tmp_path: Path) -> None:
     second = shown(replay_page(LOG), tmp_path, at="turn=2")
-    for text in ("Tera Ghost", "SpA +2", "Spe −1", "Spikes x2", "Misty Terrain", "Rain<", "confusion", "40%", "PAR"):
+    for text in ("Tera Ghost", "SpA +2", "Spe −1", "Spikes x2", ">Misty Terrain<", ">Rain<", "confusion", "40%", "PAR"):
         assert text in second, text
     assert "turn 2 of 2" in second
     assert "never shown" in second  # Ben's third
     end = shown(replay_page(LOG), tmp_path, at="end")
-    for text in ("Ann won", "Muk-Alola", "nobody here", "Snorlax L50", "30%", "2 of 3 left", "Misty Terrain"):
+    for text in ("Ann won", "Muk-Alola", "nobody here", "Snorlax L50", "30%", "2 of 3 left", ">Misty Terrain<"):
         assert text in end, text
-    for text in ("Spikes x2", "SpA +2", "Rain<"):
+    assert ">in 2 turns, with 2 of 2 Pokémon left; Ben still had 2 of 3<" in end
+    for text in ("Spikes x2", "SpA +2", ">Rain<"):
         assert text not in end, text
 
 
@@ -134,12 +269,12 @@ def test_a_browser_shows_the_moves_abilities_and_items_that_have_been_seen(tmp_p
 |-enditem|p2b: Onix|Sitrus Berry
 |turn|2"""
     drawn = shown(replay_page(LOG.replace("|turn|2", told)), tmp_path, at="turn=2")
-    seen = re.findall(r"<dt>([^<]+)</dt><dd>([^<]+)</dd>", drawn)
-    assert seen == [
+    seen = re.findall(r"<dt>([^<]+)</dt><dd[^>]*>(?:<span[^>]*>)?([^<]+)<", drawn)
+    assert sorted(seen) == [
         ("Ability", "Dry Skin"),
-        ("Moves shown", "Surf"),
         ("Ability", "Rough Skin"),
         ("Item", "Black Sludge"),
+        ("Moves shown", "Surf"),
     ]
 
 

@@ -1,8 +1,8 @@
-"""A replay as one HTML page that needs no network: teams, HP, field and the battle in words, turn by turn.
+"""A replay as one HTML page that needs no network: the battlefield, teams, HP over time and the battle in words.
 
-The page holds the protocol lines, each with its words from `words.Narrator`; the script of `pages/replay.html` follows
-the lines and draws what they come to. Nothing in a log can run as HTML: the lines are JSON without `<`, `>` and `&`,
-and the script shows text as text only.
+The page holds the protocol lines, each with its words from `words.Narrator`, and the types of what they name. Its
+script follows the lines (`pages/battle.js`) and draws what they come to (`pages/replay.js`). Nothing in a log can run
+as HTML: the lines are JSON without `<`, `>` and `&`, and the script shows text as text only.
 """
 
 import html
@@ -11,11 +11,16 @@ import re
 from functools import cache
 from importlib.resources import files
 from string import Template
+from typing import Any
 
+from sparring.core import InputError
+from sparring.games.pokemon.dex import Dex, load_dex
 from sparring.games.pokemon.words import Narrator
 
 _UNSHOWN = re.compile(r"\|(t:|j|J|l|L|n|N|inactive|inactiveoff|raw|html|uhtml|uhtmlchange|rule|upkeep|debug)?(\||$)")
 """Lines that a replay has no use for: time stamps, comings and goings, timers, a server's own HTML."""
+_SPECIES = re.compile(r"^\|(?:poke|switch|drag|replace|detailschange|-formechange)\|[^|\n]*\|([^|,\n]+)", re.MULTILINE)
+_MOVE = re.compile(r"^\|move\|[^|\n]*\|([^|\n]+)", re.MULTILINE)
 
 
 def replay_page(log: str) -> str:
@@ -23,9 +28,13 @@ def replay_page(log: str) -> str:
     names, tier = players(log), format_name(log)
     narrator = Narrator(names)
     lines = [line for line in log.split("\n") if line.startswith("|") and not _UNSHOWN.match(line)]
-    battle = {"names": names, "tier": tier, "steps": [[line, narrator.tell(line)] for line in lines]}
-    return _template().substitute(
-        title=html.escape(f"{tier}: {names['p1']} vs. {names['p2']}"), battle=_script_json(battle)
+    steps = [[line, narrator.tell(line)] for line in lines]
+    battle = {"names": names, "tier": tier, "types": _types(log), "steps": steps}
+    return Template(_part("replay.html")).substitute(
+        title=html.escape(f"{tier}: {names['p1']} vs. {names['p2']}"),
+        style=_part("replay.css"),
+        battle=_script_json(battle),
+        script=_part("battle.js") + _part("replay.js"),
     )
 
 
@@ -41,6 +50,28 @@ def format_name(log: str) -> str:
     return tier.group(1) if tier else "Pokémon"
 
 
+def _types(log: str) -> dict[str, dict[str, Any]]:
+    """The types of the species, and the type of the moves, that `log` names. What the dex does not know is left out."""
+    dex = _dex(log)
+    if dex is None:
+        return {"species": {}, "moves": {}}
+    species = {name: dex.species.ids[dex.species[name]] for name in dict.fromkeys(_SPECIES.findall(log))}
+    moves = {name: dex.moves.ids[dex.moves[name]] for name in dict.fromkeys(_MOVE.findall(log))}
+    return {
+        "species": {name: dex.raw["species"][id]["types"] for name, id in species.items() if id},
+        "moves": {name: dex.raw["moves"][id]["type"] for name, id in moves.items() if id},
+    }
+
+
+def _dex(log: str) -> Dex | None:
+    """The dex of the log's generation; None if the log names none or the tables are not installed."""
+    generation = re.search(r"^\|gen\|([1-9])$", log, re.MULTILINE)
+    try:
+        return load_dex(int(generation.group(1))) if generation else None
+    except InputError:
+        return None
+
+
 def _script_json(value: object) -> str:
     """JSON for the inside of a script element, which nothing in it can end or hide the end of."""
     text = json.dumps(value)
@@ -48,5 +79,6 @@ def _script_json(value: object) -> str:
 
 
 @cache
-def _template() -> Template:
-    return Template((files("sparring.games.pokemon") / "pages" / "replay.html").read_text("utf-8"))
+def _part(name: str) -> str:
+    """A file of the page."""
+    return (files("sparring.games.pokemon") / "pages" / name).read_text("utf-8")
