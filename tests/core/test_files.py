@@ -13,6 +13,7 @@ import pytest
 from sparring.core import InputError, files
 from sparring.core.files import (
     append_file,
+    check_bundle,
     lock_folder,
     remove_folder,
     safe_name,
@@ -20,6 +21,7 @@ from sparring.core.files import (
     whole_lines,
     write_file,
     write_folder,
+    write_page,
 )
 from tests.torture.mutate import hostile_room
 
@@ -205,3 +207,48 @@ def test_append_adds_all_or_nothing(tmp_path):
 def test_whole_lines(content, size, tmp_path):
     (tmp_path / "lines").write_bytes(content)
     assert whole_lines(tmp_path / "lines") == size
+
+
+def test_a_page_replaces_only_an_older_page(tmp_path):
+    page = tmp_path / "page.html"
+    for text in ("<!doctype html>1", "<!DOCTYPE html>2"):
+        write_page(page, text)
+        assert page.read_text() == text
+    page.write_text("notes")
+    with pytest.raises(InputError, match="exists and is not a page"):
+        write_page(page, "<!DOCTYPE html>3")
+    assert page.read_text() == "notes"
+
+
+def test_a_place_in_no_folder_makes_no_folders(tmp_path):
+    with pytest.raises(InputError, match="there is no folder"):
+        write_page(tmp_path / "typo" / "page.html", "<!DOCTYPE html>")
+    with pytest.raises(InputError, match="cannot write"):
+        write_page(tmp_path, "<!DOCTYPE html>")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bundle_replaces_only_an_older_bundle(tmp_path, monkeypatch):
+    mine, empty, older, file = (tmp_path / name for name in ("mine", "empty", "older", "file"))
+    for folder, content in ((mine, "thesis.tex"), (empty, None), (older, "bundle.json")):
+        folder.mkdir()
+        if content:
+            (folder / content).touch()
+    file.touch()
+    for fine in (empty, older, tmp_path / "new"):
+        check_bundle(fine, made="bundle.json")
+    for wrong, why in ((mine, "is not empty"), (file, "is a file"), (tmp_path / "no" / "x", "there is no folder")):
+        with pytest.raises(InputError, match=why):
+            check_bundle(wrong, made="bundle.json")
+    monkeypatch.chdir(empty)
+    for here in (".", "..", empty):
+        with pytest.raises(InputError, match=r"not empty|the folder you are in"):
+            check_bundle(Path(here), made="bundle.json")
+
+
+def test_a_folder_never_takes_the_place_of_a_file(tmp_path):
+    file = tmp_path / "notes"
+    file.write_text("mine")
+    with pytest.raises(InputError, match="Not a directory"):
+        write_folder(file, {"a": b""})
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("notes", "mine")]

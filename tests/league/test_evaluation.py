@@ -4,14 +4,17 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import sparring
+from sparring.cli.evaluate import interruption_told
 from sparring.core import Answers, Forfeit, InputError, RandomPlayer, Results, Score, shipped_weights, wilson_interval
 from sparring.games.hex import HexArena
 from sparring.league import Entrant, Seating, Style, evaluate
+from sparring.league.evaluation import evaluate_entrants
 from sparring.league.ledger import Identity, Ledger
 from sparring.league.rated import RatedMatches, identity
 from sparring.league.verdicts import judged
@@ -226,3 +229,27 @@ def test_names_reach_the_records_an_arena_keeps_and_equal_ones_are_numbered():
     assert seated(lambda players, arena: evaluate(*players, arena, matches=2, names=("ann", "ben"))) == ["ann", "ben"]
     twins = seated(lambda players, arena: evaluate(*players, arena, matches=2, names=("ann", "ann")))
     assert twins == ["ann (1)", "ann (2)"]
+
+
+@pytest.mark.parametrize(("temperature", "repeats"), [(0.0, True), (1.0, False)])
+def test_the_same_match_again_and_again_is_said(temperature, repeats):
+    said = []
+    seating = Seating.of("hex-7x7", "hex-7x7", settings={"size": 5})
+    evaluate_entrants(seating, matches=8, style=Style(temperature=temperature, threads=1), say=said.append)
+    assert any("the same match again and again" in line for line in said) == repeats
+
+
+def test_ctrl_c_says_what_becomes_of_the_matches(tmp_path):
+    class Stops(RandomPlayer):
+        def act(self, decisions):
+            raise KeyboardInterrupt
+
+    told = []
+    bar = SimpleNamespace(done=7.0, say=told.append)
+    for ledger in (None, tmp_path / "x.ledger"):
+        with pytest.raises(KeyboardInterrupt), interruption_told(bar, 400, ledger):
+            evaluate(Stops(0), RandomPlayer(1), hex.arena(matches=4), matches=8)
+    assert told == [
+        "stopped after 7 of 400 matches: nothing is kept; --ledger FILE would",
+        f"stopped after 7 of 400 matches: {tmp_path / 'x.ledger'} has those that ended",
+    ]

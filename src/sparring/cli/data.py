@@ -20,13 +20,17 @@ def stats(
     as_json: AsJson = False,
 ) -> None:
     """Count what is in episode stores: lengths, results, ratings, dates, actions, and what the game has names for."""
-    from sparring.core.files import write_file
+    from sparring.core.files import check_page, write_page
+
+    if page is not None:
+        check_page(page)
+
     from sparring.data.statistics import store_statistics
     from sparring.report.data import statistics_page, statistics_table
 
     found = store_statistics(stores, say=say)
     if page is not None:
-        write_file(page, statistics_page(found).encode())
+        write_page(page, statistics_page(found))
         say(f"plots in {page}")
     show_result(found, statistics_table, as_json=as_json)
 

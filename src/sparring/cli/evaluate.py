@@ -1,7 +1,9 @@
 """`sparring evaluate`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +23,9 @@ from sparring.cli.options import (
     Threads,
     game_settings,
 )
+
+if TYPE_CHECKING:
+    from sparring.report.progress import ProgressLine
 
 
 @app.command(
@@ -72,7 +77,7 @@ def evaluate(
     from sparring.report.tables import score_json, score_table
 
     total = matches or rating_matches(seating.game)
-    with ProgressLine("evaluating", total=total) as bar:
+    with ProgressLine("evaluating", total=total) as bar, interruption_told(bar, total, ledger):
         score = evaluate_entrants(
             seating,
             matches=total,
@@ -87,3 +92,14 @@ def evaluate(
     about = {"first": first, "second": second, "game": seating.game.name, "settings": settings}
     title = f"{first} at {seating.game.name}: {rules_text(settings, seating.settings)}".removesuffix(": ")
     show_result({**about, **score_json(score)}, lambda _: score_table(title, {second: score}), as_json=as_json)
+
+
+@contextmanager
+def interruption_told(bar: "ProgressLine", total: int, ledger: Path | None) -> Iterator[None]:
+    """Says what becomes of matches that Ctrl-C cuts short; no win rate of them, as the short ones end first."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        where = "nothing is kept; --ledger FILE would" if ledger is None else f"{ledger} has those that ended"
+        bar.say(f"stopped after {bar.done:,.0f} of {total:,} matches: {where}")
+        raise

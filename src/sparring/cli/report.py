@@ -14,10 +14,14 @@ def report(
     page: Annotated[Path | None, typer.Option(help="File to write.  [default: report.html in the folder]")] = None,
 ) -> None:
     """Write a page with a run's curves, win rates, calibration and accuracy by turn, which needs no network."""
-    from sparring.core.files import write_file
+    from sparring.core.files import check_page, write_page
+
+    output = page or run / "report.html"
+    if page is not None:
+        check_page(page)
+
     from sparring.report.run_page import run_page
 
     made = run_page(run)
-    output = page or run / "report.html"
-    write_file(output, made.encode())
+    write_page(output, made)
     say(f"plots in {output}")

@@ -83,6 +83,10 @@ def export_rocket(
 
     Game settings follow as --key value: --action-delay 7, --observation package.module:name.
     """
+    from sparring.core.files import check_bundle
+
+    check_bundle(folder, made="bundle.json")
+
     from sparring.games.rocket.export import export_bundle
     from sparring.league import Seating
 

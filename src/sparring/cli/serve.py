@@ -80,7 +80,7 @@ def serve(
     epilog="Example: sparring keys keys && sparring serve --bind 0.0.0.0 --key keys/server.key --model ...",
 )
 def keys(
-    folder: Annotated[Path, typer.Argument(help="Where to write server.key and client.key.")] = Path("keys"),
+    folder: Annotated[Path, typer.Argument(help="Where to write server.key and client.key.")],
 ) -> None:
     """Make the keys of a policy server that other machines may reach, and of its clients."""
     from sparring.serving.keys import make_keys

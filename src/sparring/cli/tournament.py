@@ -77,14 +77,16 @@ def tournament(
 
     Players meet in pairs of matches from the same start with seats swapped. Game settings follow as --key value.
     """
+    from sparring.core.files import check_page, write_page
     from sparring.league import Style
     from sparring.league.seating import find_entrants
 
     names, settings = split_settings(players, context)
+    if page is not None:
+        check_page(page)
     find_entrants(names, game)
 
     from sparring.core import Interrupts
-    from sparring.core.files import write_file
     from sparring.league.tournament import Rules, Stopped, play_tournament
     from sparring.report.tournament import TournamentScreen, tournament_table
     from sparring.report.tournament_page import tournament_page
@@ -125,6 +127,6 @@ def tournament(
     if not summary["complete"]:
         screen.say(f"stopped; the same command goes on from {ledger}")
     if page is not None:
-        write_file(page, tournament_page(summary, page.parent).encode("utf-8", "replace"))
+        write_page(page, tournament_page(summary, page.parent))
         screen.say(f"{page} has the same as a page")
     show_result(summary, tournament_table, as_json=as_json)

@@ -23,6 +23,7 @@ _AT_WORKING_FOLDER = -100
 _EXCHANGE = 2
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 100
+_PAGE = b"<!DOCTYPE HTML"
 
 
 def write_file(path: Path, content: bytes, *, mode: int = 0o666) -> None:
@@ -71,6 +72,42 @@ def whole_lines(path: Path) -> int:
     return 0
 
 
+def write_page(path: Path, page: str) -> None:
+    """Writes an HTML page to a place that the user chose; see `check_page`."""
+    check_page(path)
+    write_file(path, page.encode("utf-8", "replace"))
+
+
+def check_page(path: Path) -> None:
+    """Raises `InputError` if a page must not be written to `path`: no such folder, or a file that is no older page."""
+    check_place(path)
+    try:
+        if path.exists() and path.read_bytes()[: len(_PAGE)].upper() != _PAGE:
+            raise InputError(f"{path} exists and is not a page; choose another name")
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def check_place(path: Path) -> None:
+    """Raises `InputError` unless `path`, which the user chose, lies in a folder that exists: a typo makes no tree."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}")
+
+
+def check_bundle(path: Path, *, made: str) -> None:
+    """Raises `InputError` if folder `path`, which the user chose, cannot be replaced without losing what is there.
+
+    A folder that has a file `made` is an older one of the same kind.
+    """
+    check_place(path)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is a file, not a folder; choose another name")
+    if path.is_dir() and any(path.iterdir()) and not (path / made).is_file():
+        raise InputError(f"{path} is not empty and holds no {made}; choose another folder")
+    if path.exists() and Path.cwd().is_relative_to(path.resolve()):
+        raise InputError(f"{path} is the folder you are in; choose another")
+
+
 def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     """Makes folder `path` with `files` in one step: readers find the old folder whole, or the new one."""
     temporary = _beside(path, "new")
@@ -87,7 +124,9 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
 
 
 def replace_folder(temporary: Path, path: Path) -> None:
-    """Puts folder `temporary` in the place of `path`, and removes what was there."""
+    """Puts folder `temporary` in the place of folder `path`, and removes what was there."""
+    if path.exists() and not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     if not path.exists():
         temporary.rename(path)
         sync_folder(path.parent)

@@ -15,7 +15,9 @@ from sparring.league.seating import Seating
 from sparring.league.verdicts import judged
 from sparring.rollout import Collector, taking_turns
 
-Record = Callable[[NDArray[np.int64], NDArray[np.int32], Results, tuple[str, ...]], None]
+Serials = NDArray[np.int64]
+Turns = NDArray[np.int32]
+Record = Callable[[Serials, Turns, Results, tuple[str, ...]], None]
 """Gets ended matches: their numbers, turns, results as they count, and why each was forfeited, if it was."""
 
 MATCHES = 400
@@ -90,12 +92,19 @@ def evaluate_entrants(
     with ExitStack() as stack:
         book = None if ledger is None else stack.enter_context(Ledger(ledger, create=True))
         (first, second), arena = stack.enter_context(seating.seated(matches=parallel, seed=seed, style=style, say=say))
-        if book is None:
-            return evaluate(first, second, arena, matches=matches, names=names, pulse=pulse)
-        rated = RatedMatches(book, seating, style or Style(), parallel=parallel, seed=seed)
-        score = evaluate(first, second, arena, matches=matches, names=names, pulse=pulse, record=rated.add)
-        if rated.known:
+        rated = None if book is None else RatedMatches(book, seating, style or Style(), parallel=parallel, seed=seed)
+        courses: set[tuple[float, ...]] = set()
+
+        def record(serials: Serials, turns: Turns, results: Results, notes: tuple[str, ...]) -> None:
+            courses.update(map(tuple, np.column_stack([serials % 2, turns, results.outcome]).tolist()))
+            if rated is not None:
+                rated.add(serials, turns, results, notes)
+
+        score = evaluate(first, second, arena, matches=matches, names=names, pulse=pulse, record=record)
+        if rated is not None and rated.known:
             say(f"{ledger}: {rated.known:,} of these matches were there already; another seed plays others")
+        if style is not None and style.temperature == 0 and len(courses) <= 2 < matches:
+            say("at temperature 0 these two played the same match again and again: the interval means nothing")
         return score
 
 

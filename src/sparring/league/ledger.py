@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sparring.core.errors import InputError
-from sparring.core.files import cannot_write
+from sparring.core.files import cannot_write, check_place
 from sparring.core.text import printable
 
 VERSION = 2
@@ -367,9 +367,9 @@ def _problem(error: sqlite3.Error) -> str:
 
 def _create(path: Path) -> None:
     """Makes an empty ledger in one step, unless another process has made one meanwhile."""
+    check_place(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         temporary.unlink(missing_ok=True)
         made = sqlite3.connect(temporary)
         try:

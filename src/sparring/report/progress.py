@@ -116,6 +116,11 @@ class ProgressLine(Display):
             print(printable_lines(text), file=sys.stderr, flush=True)
 
     @property
+    def done(self) -> float:
+        """How much of the total is finished."""
+        return self._pace.done
+
+    @property
     def per_second(self) -> float:
         """What has been done per second since the line began."""
         return self._pace.per_second

@@ -71,7 +71,8 @@ def diagnose(
             start = perf_counter()
             while (spent := perf_counter() - start) < seconds or measured.rounds < LEAST_ROUNDS:
                 measured.round()
-                progress.update(min(spent, 0.99 * seconds), f"round {measured.rounds}")
+                done = min(spent / seconds, measured.rounds / LEAST_ROUNDS, 0.99)
+                progress.update(done * seconds, f"round {measured.rounds} of at least {LEAST_ROUNDS}")
         return measured.diagnosis(dict(whatif or {}))
 
 
