@@ -13,6 +13,7 @@ from sparring.cli.options import (
     PLAYER,
     DeviceOption,
     Key,
+    Overrides,
     Seed,
     Temperature,
     Threads,
@@ -112,7 +113,7 @@ def inspect_rewards(
 @rewards.command("ablate", epilog="Example: sparring rewards ablate rocket-1v1 --decisions 500000")
 def ablate_rewards(
     preset: Annotated[str, typer.Argument(help="A preset's name, or the path of a YAML file.")],
-    overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    overrides: Overrides = None,
     decisions: Annotated[int, typer.Option(min=1, help="Decisions of each short run.")] = 300_000,
     folder: Annotated[Path, typer.Option(help="Where the runs go.")] = Path("runs/ablate"),
 ) -> None:
