@@ -154,7 +154,9 @@ def test_nobody_at_an_address_of_this_machine_is_told_within_seconds():
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         started = monotonic()
-        with pytest.raises(RunError, match=rf"policy server {address}: nobody listens there; `sparring serve` starts"):
+        with pytest.raises(
+            InputError, match=rf"policy server {address}: nobody listens there; `sparring serve` starts"
+        ):
             RemotePlayer(address, "main", SPEC, matches=1)
         assert monotonic() - started < 20
 

@@ -44,7 +44,7 @@ def train(
 
     Under torchrun all its processes train one agent together; see docs/cluster.md.
     """
-    from sparring.training.presets import check_preset
+    from sparring.training.presets import check_installed
 
     options = {
         "workers": workers,
@@ -56,7 +56,7 @@ def train(
     }
     extra = [f"{key}={value}" for key, value in options.items() if value is not None]
     words = [*(overrides or []), *extra]
-    check_preset(preset, words)
+    check_installed(preset, words)
 
     from sparring.training.config import check_data, load_config
 

@@ -38,6 +38,13 @@ def check_preset(preset: str, overrides: Sequence[str]) -> None:
     check_run(read_preset(preset, overrides), where=preset)
 
 
+def check_installed(preset: str, overrides: Sequence[str]) -> None:
+    """As `check_preset`; raises `InputError` also if what the game needs besides packages is not installed."""
+    data = read_preset(preset, overrides)
+    game = check_run(data, where=preset)
+    game.spec(convert(data.get("settings", {}), game.settings, where=preset, under="settings"))
+
+
 def preset_path(preset: str) -> Path:
     """The file of the preset called `preset`, which may itself be the path of a YAML file."""
     path = Path(preset)
