@@ -149,11 +149,3 @@ def test_show_needs_neither_torch_nor_a_compiler(ledger):
     done, imported = sparring("league", "show", ledger)
     assert done.returncode == 0, done.stderr
     assert not {"torch", "numba"} & imported
-
-
-def test_writing_a_ledger_needs_nothing_that_rates(tmp_path):
-    done, imported = sparring(
-        "evaluate", "path", "random", "--game", "hex", "--size", 3, "--matches", 2, "--ledger", tmp_path / "y.ledger"
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert not {"scipy", "openskill"} & imported

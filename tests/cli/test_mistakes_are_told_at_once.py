@@ -64,6 +64,14 @@ def test_words_that_a_command_does_not_understand_are_one_line(refused, words, t
     refused(words.split(), told)
 
 
+def test_a_simulator_that_is_not_installed_is_told_before_torch_is_imported(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARRING_CACHE", str(tmp_path))
+    done, imported = sparring("train", "pokemon-gen1", "--run", tmp_path / "run")
+    assert done.returncode == 2
+    one_line(done.stderr, "the Pokémon simulator is not installed", "sparring setup pokemon")
+    assert "torch" not in imported
+
+
 @pytest.mark.parametrize(
     ("words", "there", "elsewhere"),
     [

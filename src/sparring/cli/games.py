@@ -30,7 +30,7 @@ def show_help(
         if not hasattr(group, "resolve_command"):
             raise InputError(f"{within.command_path} has no commands of its own; see: {within.command_path} --help")
         name, found, _ = group.resolve_command(within, [word])
-        within = typer.Context(found, info_name=name, parent=within)
+        within = typer.Context(found, info_name=name, parent=within, **found.context_settings)
     print(within.get_help())
 
 

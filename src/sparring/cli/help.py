@@ -47,7 +47,8 @@ class Command(typer.core.TyperCommand):
         """Writes where a command's game settings are listed, if it takes any, and the example."""
         if ctx.ignore_unknown_options:
             formatter.write_paragraph()
-            formatter.write_text("All settings of a game: sparring settings GAME")
+            with formatter.indentation():
+                formatter.write_text("All settings of a game: sparring settings GAME")
         super().format_epilog(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
