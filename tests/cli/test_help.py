@@ -53,3 +53,9 @@ def test_commands_that_take_game_settings_say_where_they_are_listed(run):
     for taking in ("evaluate", "play", "gtp"):
         assert where in run(taking, "--help").stdout
     assert where not in run("train", "--help").stdout
+
+
+def test_a_match_of_rocket_league_is_not_offered_players_of_other_games(run):
+    text = run("watch", "rocket", "--help").stdout
+    assert "--page" in text
+    assert not [name for name in ("hex-7x7", "gtp:", "openspiel:", "poke-env:") if name in text]
