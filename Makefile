@@ -4,15 +4,24 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --constraint constraints.txt
 
-.PHONY: train setup test test-all test-ray test-slurm torture lint format bench bench-quick clean
+GAME_NAMES := $(shell sed -n '/entry-points."sparring.games"/,/^$$/s/ = .*//p' pyproject.toml)
+
+.PHONY: help train setup game-names test test-all test-ray test-slurm torture lint format bench bench-quick clean
 
 train: $(VENV)/.run  ## train an agent by self-play and rate it, about three minutes on two cores
 	$(BIN)/sparring train hex-quick
 	@echo 'To type `sparring`: source $(BIN)/activate'
 
-setup: $(VENV)/.run  ## what games need besides: make setup GAMES="pokemon rocket"
-	@test -n "$(GAMES)" || { echo 'say which games: make setup GAMES="pokemon rocket"' >&2; exit 2; }
+help:  ## what there is to make
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1: /p' $(MAKEFILE_LIST)
+
+setup: game-names $(VENV)/.run  ## what games need besides: make setup GAMES="pokemon rocket"
 	@for game in $(GAMES); do $(PIP) --editable ".[$$game]" && $(BIN)/sparring setup $$game || exit 1; done
+
+game-names:
+	@test -n "$(GAMES)" || { echo 'say which games: make setup GAMES="pokemon rocket"' >&2; exit 2; }
+	@for game in $(GAMES); do case " $(GAME_NAMES) " in *" $$game "*) ;; \
+		*) echo "GAMES: unknown game $$game; allowed: $(GAME_NAMES)" >&2; exit 2;; esac; done
 
 test: lint  ## the tests, without the slow ones; four processes, as many tests wait for others
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
@@ -34,13 +43,13 @@ test-ray: $(VENV)/.dev  ## the tests of --cluster: installs Ray, and starts clus
 torture: $(VENV)/.dev  ## every attack at full size: hours on two cores
 	@for attack in server ladder crash_points damage two_writers group_kills replays; do echo "== $$attack" >&2; $(BIN)/python -m tests.torture.$$attack || exit 1; done
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev  ## style, types and who imports whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-format: $(VENV)/.dev
+format: $(VENV)/.dev  ## let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -50,7 +59,7 @@ bench: $(VENV)/.dev  ## every benchmark, in its quick form
 bench-quick: $(VENV)/.dev  ## a few benchmarks, in their quick form: minutes
 	$(BIN)/sparring bench suite --quick
 
-clean:
+clean:  ## remove the virtual environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 

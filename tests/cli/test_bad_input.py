@@ -18,15 +18,22 @@ from tests.commands import one_line
     [
         (["train", "hex-quik"], ["unknown preset 'hex-quik' (did you mean 'hex-quick'?)"]),
         (["train", "hex-quick", "learner.lr=1"], ["learner.lr: unknown key", "learning_rate"]),
-        (["train", "hex-quick", "learner.clip_range=-1"], ["learner.clip_range = -1", "> 0"]),
+        (["train", "hex-quick", "learner.clip_range=-1"], ["learner.clip_range = -1", "more than 0"]),
         (["evaluate", "path", "random", "--game", "hex", "--sise", "5"], ["sise: unknown key (did you mean 'size'?)"]),
         (["train", "hex-quick", "game=chess"], ["unknown game 'chess'", "hex"]),
-        (["train", "hex-quick", "settings.size=2"], ["size = 2", ">= 3"]),
+        (["train", "hex-quick", "settings.size=2"], ["settings.size = 2", "3 to 19"]),
         (["train", "hex-quick", "matches"], ["key=value"]),
-        (["train", "hex-quick", "seed=-1"], ["seed = -1", ">= 0"]),
-        (["evaluate", "random", "path"], ["--game"]),
-        (["evaluate", "random", "path", "--game", "hex", "--size", "40"], ["size = 40", "<= 19"]),
+        (["train", "hex-quick", "seed=-1"], ["seed = -1", "at least 0"]),
+        (["evaluate", "random", "path"], ["--game", "; allowed: hex"]),
+        (["gtp", "hex", "tcp://localhost:1/a"], ["tcp://localhost:1/a: played elsewhere, not a network"]),
+        (["evaluate", "random", "path", "--game", "hex", "--size", "40"], ["size = 40", "3 to 19"]),
         (["evaluate", "random", "path", "--game", "hex", "--colour", "red"], ["colour: unknown key", "size"]),
+        (["train", "hex-quick", "init=runs/nope"], ["init = runs/nope: runs/nope: no such file or folder"]),
+        (
+            ["train", "pokemon-imitate-gen1"],
+            ["pokemon-imitate-gen1: data: imitation needs", "data=FOLDER", "--mock-data"],
+        ),
+        (["evaluate", "random", "path", "--game", "hex", "--swap", "maybe"], ["swap = 'maybe'", "true or false"]),
         (["evaluate", "random", "strong", "--game", "hex"], ["unknown player 'strong'", "path", "hex-7x7"]),
         (["evaluate", "random", "pth", "--game", "hex"], ["unknown player 'pth'", "did you mean 'path'?"]),
         (["evaluate", "hex-7x8", "path"], ["unknown player 'hex-7x8'", "did you mean 'hex-7x7'?"]),
@@ -36,19 +43,24 @@ from tests.commands import one_line
         (["evaluate", "tcp://localhost:1/a", "path", "--game", "hex", "--simulations", "4"], ["--simulations"]),
         (["play", "rocket", "rule"], ["rocket cannot be played in the terminal; allowed: ", "hex"]),
         (["watch", "rocket", "hex-7x7"], ["a checkpoint of hex cannot play rocket"]),
-        (["export", "rocket", "rule", "bot"], ["rule: not a network"]),
-        (["gtp", "hex", "path"], ["path: not a network"]),
+        (
+            ["export", "rocket", "rule", "bot"],
+            ["rule: a built-in player, not a network; give a run, a checkpoint or shipped weights (rocket-1v1"],
+        ),
+        (["gtp", "hex", "path"], ["path: a built-in player, not a network", "shipped weights (hex-7x7)"]),
         (["serve", "--model", "main"], ["--model main", "NAME=PLAYER"]),
         (["serve", "--model", "main=path"], ["path is not a network"]),
         (["serve"], ["nothing to serve"]),
-        (["bench", "selfplay", "--game", "hex", "--model", "path"], ["path: not a network"]),
+        (["bench", "selfplay", "--game", "hex", "--model", "path"], ["path: a built-in player, not a network"]),
         (["ladder", "--server", "ws://x", "--username", "me", "--model", "random"], ["--format"]),
         (["ladder", "--server", "ws://x", "--username", "me", "--model", "hex-7x7"], ["cannot play pokemon"]),
         (["play", "kuhn"], ["kuhn cannot be played in the terminal"]),
         (["play", "hex", "--seat", "2"], ["--seat 2", "seats 0 to 1"]),
         (["train", "hex-quick", "init=path"], ["init = path", "not a run"]),
         (["train", "hex-quick", "opponents={pth: 0.1}"], ["opponents: unknown player 'pth' (did you mean 'path'?)"]),
-        (["train", "hex-quick", "opponents={path: 1.5}"], ["opponents.path = 1.5", "<= 1"]),
+        (["train", "hex-quick", "opponents=path"], ["opponents = 'path'", "such as {path: 0.2}"]),
+        (["train", "hex-quick", "learner=ppo"], ["with kind: ppo, alphazero", "; write learner.kind=ppo"]),
+        (["train", "hex-quick", "opponents={path: 1.5}"], ["opponents.path = 1.5", "at most 1"]),
         (["train", "hex-quick", "evaluation.opponents=[rocket-1v1]"], ["a checkpoint of rocket cannot play hex"]),
         (["train", "hex-quick", "evaluation.opponents=[rule]"], ["unknown player 'rule'; hex has: random, path"]),
         (["train", "hex-quick", "evaluation.opponents=[tcp://localhost]"], ["tcp://host:port/model"]),
@@ -57,7 +69,7 @@ from tests.commands import one_line
         (["setup", "pokemon", "--showdown", "../other"], ["pokemon: `showdown` must be one version", "got '../other'"]),
         (["setup", "pokemon", "0.11.10"], ["unexpected argument '0.11.10'"]),
         (["launch", "slurm", "hex-quik"], ["unknown preset 'hex-quik' (did you mean 'hex-quick'?)"]),
-        (["launch", "slurm", "hex-quick", "matches=0"], ["matches = 0", ">= 1"]),
+        (["launch", "slurm", "hex-quick", "matches=0"], ["matches = 0", "1 or more"]),
         (["launch", "slurm", "hex-quick", "--partition", "a b"], ["--partition 'a b'", "letters, digits"]),
         (["launch", "slurm", "hex-quick", "--memory", "64"], ["--memory '64'", "such as 64G"]),
         (["launch", "slurm", "hex-quick", "--run", "a;b"], ["a;b'", "letters, digits"]),
@@ -97,6 +109,22 @@ def test_a_checkpoint_of_another_game(checkpoint, refused):
     (checkpoint / "policy.json").write_text(json.dumps(about))
     (checkpoint / "SHA256SUMS").unlink()
     refused(["evaluate", checkpoint, "random", "--game", "hex"], "go cannot play hex")
+
+
+def test_a_folder_near_the_one_that_was_meant(tmp_path, checkpoint, refused):
+    kept = checkpoint.rename(tmp_path / "00000036")
+    (tmp_path / "runs" / "hex-quick" / "checkpoints").mkdir(parents=True)
+    kept.rename(tmp_path / "runs" / "hex-quick" / "checkpoints" / kept.name)
+    refused(["evaluate", "runs/hex-quik", "random"], "no such file or folder (did you mean 'runs/hex-quick'?)")
+    newest = f"; the newest below it: runs/hex-quick/checkpoints/{kept.name}"
+    refused(["evaluate", "runs/hex-quick/checkpoints", "random"], "no checkpoint here", newest)
+
+
+def test_a_policy_server_that_is_not_there(refused, monkeypatch):
+    monkeypatch.setattr("sparring.serving.client._REPEAT", 0.01)
+    refused(
+        ["evaluate", "tcp://localhost:1/main", "random", "--game", "hex"], "tcp://localhost:1: nobody listens there"
+    )
 
 
 @pytest.mark.parametrize("content", [b"\x80\x81\x00", b"game: [hex\n"])

@@ -26,6 +26,13 @@ def test_games_lists_players_presets_and_shipped_agents(run):
         assert word in output
 
 
+def test_games_and_presets_can_be_asked_about_one_game(run):
+    games, presets = run("games", "hex").stdout, run("presets", "hex").stdout
+    assert "hex-quick" in games
+    assert "hex-quick" in presets
+    assert "rocket" not in games + presets
+
+
 def test_the_next_step_after_training_is_one_that_the_game_has(run, tmp_path):
     steps = {name: next_step(load_game(name), tmp_path) for name in game_names()}
     assert steps["hex"] == f"sparring play hex {tmp_path}"

@@ -38,3 +38,24 @@ def test_the_list_of_commands_has_whole_sentences_and_begins_with_what_newcomers
     assert {"Hex", "Pokémon", "Rocket League"} <= {name for name, _ in sections}
     assert "Play a match against a player in the terminal." in text
     assert "in any browser." in " ".join(run("watch", "--help").stdout.split())
+
+
+@pytest.mark.parametrize("path", [(), ("train",), ("bench",), ("bench", "selfplay")])
+def test_help_can_be_asked_for_in_three_ways(run, path):
+    asked = run(*path, "--help")
+    assert asked.exit_code == 0
+    assert run(*path, "-h").stdout == asked.stdout
+    assert run("help", *path).stdout.strip() == asked.stdout.strip().replace("Usage: root", "Usage: sparring")
+
+
+def test_commands_that_take_game_settings_say_where_they_are_listed(run):
+    where = "All settings of a game: sparring settings GAME"
+    for taking in ("evaluate", "play", "gtp"):
+        assert where in run(taking, "--help").stdout
+    assert where not in run("train", "--help").stdout
+
+
+def test_a_match_of_rocket_league_is_not_offered_players_of_other_games(run):
+    text = run("watch", "rocket", "--help").stdout
+    assert "--page" in text
+    assert not [name for name in ("hex-7x7", "gtp:", "openspiel:", "poke-env:") if name in text]

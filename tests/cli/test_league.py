@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from sparring.league.ledger import Ledger, Seat
-from tests.commands import one_line, sparring
+from tests.commands import sparring
 from tests.league.support import match
 
 WIDE = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
@@ -149,14 +149,3 @@ def test_show_needs_neither_torch_nor_a_compiler(ledger):
     done, imported = sparring("league", "show", ledger)
     assert done.returncode == 0, done.stderr
     assert not {"torch", "numba"} & imported
-
-
-def test_without_the_extra_show_says_what_to_install_and_evaluate_still_writes(ledger, tmp_path):
-    done, _ = sparring("league", "show", ledger, without=["scipy"])
-    assert done.returncode == 2
-    one_line(done.stderr, "scipy", "pip install 'sparring[league]'")
-    done, _ = sparring(
-        "evaluate", "path", "random", "--game", "hex", "--size", 3, "--matches", 2, "--ledger", tmp_path / "y.ledger",
-        without=["scipy", "openskill"],
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr

@@ -54,16 +54,26 @@ def test_overrides_leave_the_preset_untouched():
         ("size=20", r"size = 20: allowed: a whole number, 3 to 19$"),
         ("size={a: 1}", r"size = \{'a': 1\}: allowed: a whole number, 3 to 19$"),
         ("modes=1v1", r"modes = '1v1': allowed: a list such as \[...\], each 1v1, 2v2$"),
-        ("shares=near", r"shares = 'near': allowed: keys and values, such as \{a: 1\}$"),
+        ("shares=near", r"shares = 'near': allowed: keys and values, such as \{near: 0.2\}$"),
+        ("learner=fast", r"learner = 'fast': allowed: keys and values with kind: slow, fast; write learner.kind=fast$"),
+        ("learner=3", r"learner = 3: allowed: keys and values with kind: slow, fast$"),
         ("inner=3", r"inner = 3: allowed: keys and values \(rate\)$"),
         ("size=big", r"size = 'big': allowed: a whole number, 3 to 19$"),
-        ("size", "not of the form key=value"),
+        ("size", "override 'size': not of the form key=value, without spaces around =$"),
+        ("size=", "override 'size=': not of the form key=value, without spaces around =$"),
         ("size.of=3", "size has no keys"),
     ],
 )
 def test_a_bad_value_is_named(override, message):
     with pytest.raises(InputError, match=message):
         convert(apply_overrides({"inner": {}, "size": 5}, [override]), Outer, where="test")
+
+
+def test_a_part_of_something_larger_is_named_with_the_keys_above_it():
+    with pytest.raises(InputError, match=r"^preset: settings.size = 2: allowed"):
+        convert({"size": 2}, Outer, where="preset", under="settings")
+    with pytest.raises(InputError, match=r"^preset: settings.sise: unknown key \(did you mean 'size'\?\); allowed"):
+        convert({"sise": 2}, Outer, where="preset", under="settings")
 
 
 class Named(msgspec.Struct, frozen=True):

@@ -69,6 +69,12 @@ def test_a_job_is_sent_with_its_script_in_the_run_folder(tmp_path):
     assert (tmp_path / "sent").exists()
 
 
+def test_a_test_run_writes_each_key_once():
+    made, _ = job("decisions=900000", "threads=1", test_mode=True)
+    assert [text for text in made.request.overrides if text.startswith("decisions=")] == ["decisions=4096"]
+    assert "threads=1" in made.request.overrides
+
+
 def test_where_slurm_keeps_no_accounts_this_is_said(cluster):
     (cluster / "sacctmgr").write_text(
         '#!/bin/bash\necho "You are not running a supported accounting_storage" >&2\nexit 1\n'

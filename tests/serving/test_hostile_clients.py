@@ -339,7 +339,7 @@ def test_a_server_that_stops_answering_pings_is_left_and_tried_again(monkeypatch
         thread.start()
         start = monotonic()
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
-        with pytest.raises(RunError, match="no answer to hello"):
+        with pytest.raises(InputError, match="no answer to hello"):
             RemotePlayer(address, "main", SPEC, matches=1, timeout=3.0)
         assert len(accepted) >= 2
         assert monotonic() - start < 60

@@ -145,7 +145,7 @@ def test_an_absent_server_is_named_in_the_time_out():
     with tcp.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(RunError, match=rf"policy server {address}: no answer to hello for [1-9] s"):
+        with pytest.raises(InputError, match=rf"policy server {address}: no answer to hello for [1-9] s"):
             RemotePlayer(address, "main", SPEC, matches=1, timeout=1.0)
 
 
@@ -154,7 +154,9 @@ def test_nobody_at_an_address_of_this_machine_is_told_within_seconds():
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         started = monotonic()
-        with pytest.raises(RunError, match=rf"policy server {address}: nobody listens there; `sparring serve` starts"):
+        with pytest.raises(
+            InputError, match=rf"policy server {address}: nobody listens there; `sparring serve` starts"
+        ):
             RemotePlayer(address, "main", SPEC, matches=1)
         assert monotonic() - started < 20
 
@@ -286,7 +288,7 @@ def test_a_client_without_the_key_gets_nothing(tmp_path):
         player = RemotePlayer(server.address, "main", SPEC, matches=4, key=right)
         assert player.act(rows()).action.shape == (4,)
         for key in (None, read_client_key(stranger), knows_the_server):
-            with pytest.raises(RunError, match="is the key right"):
+            with pytest.raises(InputError, match="is the key right"):
                 server_status(server.address, key=key, timeout=1.0)
         player.close()
     assert server_key.stat().st_mode & 0o077 == 0

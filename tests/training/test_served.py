@@ -91,7 +91,7 @@ def test_weights_that_come_during_a_forward_make_no_answer_newer_than_it_is(serv
 
 
 def test_nobody_without_the_runs_key_is_answered(served):
-    with pytest.raises(RunError, match="is the key right"):
+    with pytest.raises(InputError, match="is the key right"):
         server_status(served.access.address, timeout=1.0)
 
 

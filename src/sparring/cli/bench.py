@@ -7,7 +7,7 @@ import typer
 
 from sparring.cli.app import app, say, show, show_result
 from sparring.cli.help import App
-from sparring.cli.options import EXTRA, NETWORK, AsJson, BatchSize, Parallel, Seed, TimeoutMs, game_settings
+from sparring.cli.options import EXTRA, NETWORK, AsJson, BatchSize, Overrides, Parallel, Seed, TimeoutMs, game_settings
 
 bench = App(help="Measure this machine.")
 app.add_typer(bench, name="bench", rich_help_panel="This machine")
@@ -56,7 +56,7 @@ def selfplay(
 @bench.command(epilog="Example: sparring bench scale pokemon-gen1 --matches 64,128,256 --workers 0,2")
 def scale(
     preset: Annotated[str, typer.Argument(help="A preset's name, or the path of a YAML file.")],
-    overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    overrides: Overrides = None,
     matches: Annotated[
         str | None, typer.Option(help="Matches in play, as 64,128.  [default: half, as many and twice the preset's]")
     ] = None,

@@ -1,15 +1,37 @@
-"""`sparring games` and `sparring version`."""
+"""`sparring games`, `sparring help` and `sparring version`."""
+
+from typing import Annotated, Any
+
+import typer
 
 from sparring.cli.app import app, print_version, show
 
 
-@app.command(rich_help_panel="Look up", epilog="Example: sparring games")
-def games() -> None:
+@app.command(rich_help_panel="Look up", epilog="Example: sparring games hex")
+def games(game: Annotated[str | None, typer.Argument(help="This one alone.")] = None) -> None:
     """List the installed games, their built-in players, their presets and the agents that come with them."""
     from sparring.core import game_names, load_game
     from sparring.report.tables import games_table
 
-    show(games_table([load_game(name) for name in game_names()]))
+    show(games_table([load_game(name) for name in (game_names() if game is None else [game])]))
+
+
+@app.command("help", rich_help_panel="Look up", epilog="Example: sparring help train")
+def show_help(
+    context: typer.Context,
+    command: Annotated[list[str] | None, typer.Argument(help="A command, as in: bench selfplay.")] = None,
+) -> None:
+    """Print the help of a command, as --help after it does."""
+    from sparring.core import InputError
+
+    within = context.find_root()
+    for word in command or []:
+        group: Any = within.command
+        if not hasattr(group, "resolve_command"):
+            raise InputError(f"{within.command_path} has no commands of its own; see: {within.command_path} --help")
+        name, found, _ = group.resolve_command(within, [word])
+        within = typer.Context(found, info_name=name, parent=within, **found.context_settings)
+    print(within.get_help())
 
 
 @app.command(rich_help_panel="Look up", epilog="Example: sparring version")

@@ -43,6 +43,14 @@ class Command(typer.core.TyperCommand):
             pieces.append((name if argument.required else f"[{name}]") + ("..." if argument.nargs != 1 else ""))
         return pieces
 
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Writes where a command's game settings are listed, if it takes any, and the example."""
+        if ctx.ignore_unknown_options:
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text("All settings of a game: sparring settings GAME")
+        super().format_epilog(ctx, formatter)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Writes the lists of arguments and options."""
         arguments = [(_named(one), _text(one, ctx).removesuffix("[required]").strip()) for one in self._arguments(ctx)]
@@ -76,7 +84,8 @@ def wrong_usage(error: Any) -> str:
     """A `UsageError` in one line, with the option that was meant or where to read what there is."""
     from sparring.core.errors import did_you_mean
 
-    meant = did_you_mean(getattr(error, "option_name", ""), getattr(error, "possibilities", None) or ())
+    option = getattr(error, "option_name", "")
+    meant = _as_override(option, error.ctx) or did_you_mean(option, getattr(error, "possibilities", None) or ())
     problem = str(error.message if meant or error.message else error.format_message())
     for wordy, plain in _PLAINER.items():
         problem = problem.replace(wordy, plain)
@@ -85,7 +94,21 @@ def wrong_usage(error: Any) -> str:
     if parameter is not None:
         name = parameter.opts[0] if parameter.param_type_name == "option" else _named(parameter)
         problem = problem.replace(f"'{parameter.name}'", name) if not error.message else f"{name}: {problem}"
+        if parameter.name == "game" and not error.message:
+            from sparring.core.game import game_names
+
+            problem += f"; games: {', '.join(game_names())}"
     return problem if error.ctx is None else f"{problem}; see: {error.ctx.command_path} --help"
+
+
+def _as_override(option: str, ctx: Any) -> str:
+    """How a command that takes key=value is told what somebody wrote as an option; empty if it is no such key."""
+    if ctx is None or "overrides" not in {parameter.name for parameter in ctx.command.params}:
+        return ""
+    from sparring.training.presets import full_key
+
+    key = full_key(option.lstrip("-").replace("-", "_"))
+    return "" if key is None else f" (here settings are key=value: {key}=...)"
 
 
 class Commands(typer.core.TyperGroup):

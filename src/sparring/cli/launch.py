@@ -7,6 +7,7 @@ import typer
 
 from sparring.cli.app import app, say, show
 from sparring.cli.help import App
+from sparring.cli.options import Overrides
 
 launch = App(name="launch", help="Train as a job of a SLURM cluster, and look after it.", rich_markup_mode=None)
 app.add_typer(launch, rich_help_panel="Train and play")
@@ -17,7 +18,7 @@ JobName = Annotated[str, typer.Argument(help="A job's number, 12 or 12_3 for a t
 @launch.command("slurm", epilog="Example: sparring launch slurm hex-quick --nodes 2 --gpus-per-node 4 --hours 6")
 def slurm(
     preset: Annotated[str, typer.Argument(help="A preset's name, or the path of a YAML file.")],
-    overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    overrides: Overrides = None,
     run: Annotated[Path | None, typer.Option(help="Run folder, seen by all nodes.  [default: runs/PRESET]")] = None,
     nodes: Annotated[int, typer.Option(min=1, help="Machines.")] = 1,
     gpus_per_node: Annotated[int, typer.Option(min=0, help="GPUs of each, one for each process.")] = 0,

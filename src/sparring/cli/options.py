@@ -12,6 +12,10 @@ PLAYER = (
     "A run or checkpoint folder, shipped weights (hex-7x7), a built-in player, package.module:factory, "
     "tcp://host:port/model, or another program's: gtp:COMMAND, openspiel:1000, poke-env:NAME."
 )
+SEATED = (
+    "A run or checkpoint folder, shipped weights, a built-in player, package.module:factory or tcp://host:port/model."
+)
+"""The players of a game in which no other program's can be seated."""
 NETWORK = "A run or checkpoint folder, shipped weights, or package.module:factory=FOLDER."
 
 _SEED = {"min": 0, "max": 2**32 - 1, "help": "Of everything random."}
@@ -41,6 +45,22 @@ Profile = Annotated[Path | None, typer.Option(help="Write where the time goes: a
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
+def _each_once(overrides: list[str] | None) -> list[str] | None:
+    """The overrides; raises `InputError` if a key is given twice."""
+    from sparring.core.errors import InputError
+
+    keys = [key for key, equals, _ in (text.partition("=") for text in overrides or []) if key and equals]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise InputError(f"{key} is given {keys.count(key)} times; allowed: once")
+    return overrides
+
+
+Overrides = Annotated[
+    list[str] | None, typer.Argument(help="key=value settings laid over the preset.", callback=_each_once)
+]
+
+
 def game_settings(context: typer.Context, *before: str) -> dict[str, Any]:
     """The game's settings by name: every `--key value` or `key=value` that the command itself does not know.
 
@@ -59,6 +79,8 @@ def game_settings(context: typer.Context, *before: str) -> dict[str, Any]:
                 raise InputError(f"unexpected argument {word!r}; game settings are --key value or key=value")
             text = words.pop(0)
         key = key.replace("-", "_")
+        if key.startswith("settings."):
+            raise InputError(f"{key}: write --{key.removeprefix('settings.')} {text} here; a preset's keys are train's")
         if word.startswith("--"):
             _refuse_misspelt_option(key, context)
         values[key] = parse_value(text, where=word)

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from sparring.cli.app import app, say, show
-from sparring.cli.options import AsJson
+from sparring.cli.options import AsJson, Overrides
 
 
 @app.command(rich_help_panel="This machine", epilog="Example: sparring plan hex-quick --nodes 4 --hours 6")
 def plan(
     preset: Annotated[str, typer.Argument(help="A preset's name, or the path of a YAML file.")],
-    overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    overrides: Overrides = None,
     nodes: Annotated[int, typer.Option(min=1, max=4096, help="Machines.")] = 1,
     gpus: Annotated[int, typer.Option(min=0, max=64, help="Of each; one process each, without any one process.")] = 0,
     hours: Annotated[float, typer.Option(min=0.01, max=100_000, help="How long to train.")] = 1.0,

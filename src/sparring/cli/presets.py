@@ -5,23 +5,25 @@ from typing import Annotated
 import typer
 
 from sparring.cli.app import app, say, show
+from sparring.cli.options import Overrides
 
 
 @app.command(rich_help_panel="Look up", epilog="Example: sparring presets hex-quick learner.epochs=2")
 def presets(
-    preset: Annotated[str | None, typer.Argument(help="A preset's name, or the path of a YAML file.")] = None,
-    overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    preset: Annotated[str | None, typer.Argument(help="A preset's name, the path of a YAML file, or a game.")] = None,
+    overrides: Overrides = None,
     everything: Annotated[
         bool, typer.Option("--all", help="The settings that it leaves at their defaults too.")
     ] = False,
 ) -> None:
-    """List the training presets, or show what one sets, each setting with its value and what it means."""
+    """List the training presets, all or a game's, or show what one sets: each setting, its value and its meaning."""
+    from sparring.core import game_names
     from sparring.report.settings import settings_list, settings_of, written_out
     from sparring.report.tables import preset_comment, presets_table
     from sparring.training.presets import check_preset, preset_names, preset_path, read_preset
 
-    if preset is None:
-        show(presets_table(preset_names()))
+    if preset is None or (preset in game_names() and not overrides):
+        show(presets_table(preset_names(preset)))
         return
     check_preset(preset, overrides or [])
 

@@ -10,9 +10,10 @@ from sparring.cli.help import App
 from sparring.cli.options import (
     EXTRA,
     NETWORK,
-    PLAYER,
+    SEATED,
     DeviceOption,
     Key,
+    Overrides,
     Seed,
     Temperature,
     Threads,
@@ -28,13 +29,13 @@ app.add_typer(watch, name="watch", rich_help_panel="Rocket League")
 @watch.command(
     "rocket",
     context_settings=EXTRA,
-    epilog="Example: sparring watch rocket runs/rocket-1v1 --opponent rule --out match.html --picture match.gif",
+    epilog="Example: sparring watch rocket runs/rocket-1v1 --opponent rule --page match.html --picture match.gif",
 )
 def watch_rocket(
     context: typer.Context,
-    player: Annotated[str, typer.Argument(help=f"The blue team. {PLAYER}")],
+    player: Annotated[str, typer.Argument(help=f"The blue team. {SEATED}")],
     opponent: Annotated[str, typer.Option(help="The orange team, likewise.")] = "rule",
-    out: Annotated[Path, typer.Option(help="The replay page to write.")] = Path("match.html"),
+    page: Annotated[Path, typer.Option(help="The page to write.")] = Path("match.html"),
     picture: Annotated[
         Path | None, typer.Option(help="A moving picture to write as well: .gif, .png or .webp.")
     ] = None,
@@ -64,7 +65,7 @@ def watch_rocket(
         assert isinstance(arena, RocketArena)
         recordings = record(arena, blue, orange, names=(player, opponent), matches=matches, each=each)
     recording = best_for_blue(recordings)
-    for path in write_recording(recording, out, picture):
+    for path in write_recording(recording, page, picture):
         say(f"wrote {path}")
     print(summary(recording))
 
@@ -116,7 +117,7 @@ def inspect_rewards(
 @rewards.command("ablate", epilog="Example: sparring rewards ablate rocket-1v1 --decisions 500000")
 def ablate_rewards(
     preset: Annotated[str, typer.Argument(help="A preset's name, or the path of a YAML file.")],
-    overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    overrides: Overrides = None,
     decisions: Annotated[int, typer.Option(min=1, help="Decisions of each short run.")] = 300_000,
     folder: Annotated[Path, typer.Option(help="Where the runs go.")] = Path("runs/ablate"),
 ) -> None:

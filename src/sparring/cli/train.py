@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sparring.cli.app import NEXT_STEPS, app, say, show
-from sparring.cli.options import Cluster, Profile
+from sparring.cli.options import Cluster, Overrides, Profile
 
 if TYPE_CHECKING:
     from sparring.core import Game
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 )
 def train(
     preset: Annotated[str, typer.Argument(help="A preset's name, or the path of a YAML file.")],
-    overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    overrides: Overrides = None,
     run: Annotated[Path | None, typer.Option(help="Run folder; resumed if it exists.  [default: runs/PRESET]")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes that play; 0: all in one, deterministic.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
@@ -44,7 +44,7 @@ def train(
 
     Under torchrun all its processes train one agent together; see docs/cluster.md.
     """
-    from sparring.training.presets import check_preset
+    from sparring.training.presets import check_installed
 
     options = {
         "workers": workers,
@@ -56,11 +56,13 @@ def train(
     }
     extra = [f"{key}={value}" for key, value in options.items() if value is not None]
     words = [*(overrides or []), *extra]
-    check_preset(preset, words)
+    check_installed(preset, words)
 
-    from sparring.training.config import load_config
+    from sparring.training.config import check_data, load_config
 
     config, game = load_config(preset, words)
+    if not mock_data:
+        check_data(config, where=preset)
 
     from sparring.bench.profiling import profiled
     from sparring.report.tables import score_table

@@ -13,7 +13,7 @@ from sparring.core.check import ArenaFault, ArenaReport, check_arena
 from sparring.core.decisions import Answers, Decisions, Results
 from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
 from sparring.core.episodes import Episodes, Headers, SegmentMemory, Steps
-from sparring.core.errors import InputError, RunError, closest, did_you_mean
+from sparring.core.errors import InputError, RunError, closest, did_you_mean, instead
 from sparring.core.extras import MissingPackage, install_command, missing_packages, optional
 from sparring.core.forward_model import ForwardModel
 from sparring.core.game import (
@@ -107,6 +107,7 @@ __all__ = [
     "gather",
     "guest_kinds",
     "install_command",
+    "instead",
     "load_game",
     "masked_log_softmax",
     "missing_packages",

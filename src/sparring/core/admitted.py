@@ -1,5 +1,6 @@
 """What the type of a setting admits, in the words of an error message: `a whole number, 3 to 19`."""
 
+import re
 import types
 import typing
 from collections.abc import Iterable
@@ -14,15 +15,19 @@ _SIMPLE = {
     float: "a number",
     str: "text",
     type(None): "null",
-    dict: "keys and values, such as {a: 1}",
 }
-_SAMPLES = {int: "[1, 2]", float: "[0.5, 1]", str: "[a, b]"}
-"""Lists of two, by the type of their entries."""
+_SAMPLES = {int: ("1", "2"), float: ("0.2", "0.5"), str: ("a", "b")}
+"""Two values, by their type."""
 
 
-def admitted(kind: Any) -> str:
-    """The values that `kind` admits; empty if any will do."""
-    return _either(_words(option) for option in options(kind))
+def admitted(kind: Any, name: str = "") -> str:
+    """The values that `kind` admits; empty if any will do. Samples of lists and keys have `name` in them, if given."""
+    name = name if re.fullmatch(r"[\w./-]+", name) else ""
+    every = options(kind)
+    tagged = [tag for tag in (_tag(option) for option in every) if tag is not None]
+    rest = [option for option in every if _tag(option) is None]
+    either = [f"keys and values with {tagged[0][0]}: {', '.join(tag for _, tag in tagged)}"] if tagged else []
+    return _either([*either, *(_words(option, name) for option in rest)])
 
 
 def plain(kind: Any) -> Any:
@@ -44,13 +49,21 @@ def choices(kind: Any) -> list[str]:
     ]
 
 
-def _words(kind: Any) -> str:
+def _tag(kind: Any) -> tuple[str, str] | None:
+    """The key by which a struct is chosen among others, and its value there; None if `kind` is no such struct."""
+    config = getattr(plain(kind), "__struct_config__", None)
+    return None if config is None or config.tag is None else (config.tag_field, str(config.tag))
+
+
+def _words(kind: Any, name: str) -> str:
     """What one type, which is no union, admits."""
     inner, meta = plain(kind), next((part for part in typing.get_args(kind)[1:] if isinstance(part, Meta)), Meta())
     if typing.get_origin(inner) is typing.Literal:
         return ", ".join(choices(inner))
     if typing.get_origin(inner) in (list, tuple):
-        return _list(typing.get_args(inner), meta)
+        return _list(typing.get_args(inner), meta, name)
+    if typing.get_origin(inner) is dict or inner is dict:
+        return f"keys and values, such as {{{name or 'a'}: {_sample(*typing.get_args(inner)[1:])[0]}}}"
     if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
         return f"keys and values ({', '.join(inner.__struct_fields__)})"
     if meta.pattern is not None:
@@ -59,8 +72,13 @@ def _words(kind: Any) -> str:
     return ", ".join(filter(None, [base, _limits(meta)]))
 
 
-def _list(entries: tuple[Any, ...], meta: Meta) -> str:
-    sample = _SAMPLES.get(plain(entries[0]), "[...]")
+def _sample(kind: Any = Any) -> tuple[str, ...]:
+    """Two values of a type, or dots."""
+    return _SAMPLES.get(plain(kind), ("...",))
+
+
+def _list(entries: tuple[Any, ...], meta: Meta, name: str) -> str:
+    sample = f"[{name if name and plain(entries[0]) is str else ', '.join(_sample(entries[0]))}]"
     length = f" with {meta.min_length} or more entries" if meta.min_length else ""
     each = admitted(entries[0])
     return f"a list such as {sample}{length}" + (f", each {each}" if each and plain(entries[0]) is not str else "")

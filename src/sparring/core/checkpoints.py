@@ -18,7 +18,9 @@ def locate_checkpoint(path: Path) -> Path:
     for folder in candidates:
         if (folder / ABOUT).is_file():
             return folder
-    raise InputError(f"{path}: no checkpoint here (a checkpoint folder holds {ABOUT} and {WEIGHTS})")
+    below = [folder for folder in sorted(path.glob("[0-9]*"), reverse=True) if (folder / ABOUT).is_file()]
+    newest = f"; the newest below it: {below[0]}" if below else ""
+    raise InputError(f"{path}: no checkpoint here (a checkpoint folder holds {ABOUT} and {WEIGHTS}){newest}")
 
 
 def trained_game(path: Path) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from sparring.core.arena import Arena
-from sparring.core.errors import InputError, did_you_mean
+from sparring.core.errors import InputError, instead
 from sparring.core.forward_model import ForwardModel
 from sparring.core.player import Player, RandomPlayer
 from sparring.core.settings import convert
@@ -204,7 +204,7 @@ def load_game(name: str) -> Game:
             game: Game = point.load()
             return game
     names = game_names()
-    raise InputError(f"unknown game {name!r}{did_you_mean(name, names)}; installed games: {', '.join(names)}")
+    raise InputError(f"unknown game {name!r}{instead(name, names, label='installed games', see='sparring games')}")
 
 
 def player_names(game: Game) -> list[str]:
@@ -230,5 +230,5 @@ def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:
         return RandomPlayer(seed)
     if name not in game.players:
         names = player_names(game)
-        raise InputError(f"unknown player {name!r}{did_you_mean(name, names)}; {game.name} has: {', '.join(names)}")
+        raise InputError(f"unknown player {name!r}{instead(name, names, label=f'{game.name} has')}")
     return game.players[name](convert(spec.settings, game.settings, where=game.name), seed)

@@ -23,12 +23,12 @@ FACTORY = "factory"
 
 
 def check_network(network: Mapping[str, Any], game: Game, *, where: str) -> None:
-    """Raises `InputError` unless `network` describes one that can be built."""
+    """Raises `InputError` unless `network`, of the configuration `where`, describes one that can be built."""
     if FACTORY not in network:
-        convert(network, game.network, where=where)
+        convert(network, game.network, where=where, under="network", see=f"sparring settings {game.name}")
         return
     if len(network) > 1:
-        raise InputError(f"{where}: {FACTORY} stands alone: its network's sizes are your code's")
+        raise InputError(f"{where}: network.{FACTORY} stands alone: its network's sizes are your code's")
     load_factory(str(network[FACTORY]))
 
 

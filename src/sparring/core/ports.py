@@ -4,6 +4,8 @@ import socket
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from sparring.core.errors import InputError
+
 
 def cannot_listen(port: int) -> str | None:
     """Why no server can listen on `port` of the loopback interface, or None if one can."""
@@ -14,6 +16,11 @@ def cannot_listen(port: int) -> str | None:
         except OSError as error:
             return error.strerror
     return None
+
+
+def listening_refused(host: str, port: int, reason: str) -> InputError:
+    """What a server's user is told if it cannot listen."""
+    return InputError(f"cannot listen on {host}:{port} ({reason}); port 0 takes a free one, as in --port 0")
 
 
 def is_refused(address: str) -> bool:

@@ -2,6 +2,7 @@
 
 import typing
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -11,7 +12,7 @@ import yaml
 from msgspec import Meta
 
 from sparring.core.admitted import admitted, choices, options, plain
-from sparring.core.errors import InputError, did_you_mean
+from sparring.core.errors import InputError, instead
 
 Positive = Annotated[float, Meta(gt=0)]
 NonNegative = Annotated[float, Meta(ge=0)]
@@ -31,16 +32,40 @@ class GameSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def __post_init__(self) -> None:
         """Raises `InputError` at the first option whose value is not allowed."""
         for name, kind in _hints(type(self)).items():
-            _fit(getattr(self, name), kind, path=name, where="settings", strict=True)
+            _fit(getattr(self, name), kind, _Place("settings", name), strict=True)
 
 
-def convert(data: Mapping[str, Any], kind: type[S], *, where: str) -> S:
-    """`data` as a `kind` (a msgspec struct); raises `InputError` naming key, value and what is allowed."""
-    _check(dict(data), kind, path="", where=where)
+@dataclass(frozen=True)
+class _Place:
+    """Where a value was found."""
+
+    where: str
+    """The preset, file or game."""
+    path: str = ""
+    """Its key, with the keys above it: `learner.learning_rate`."""
+    see: str = ""
+    """The command that lists the keys."""
+
+    def below(self, key: object) -> "_Place":
+        """The place of the value at `key`."""
+        return replace(self, path=f"{self.path}.{key}" if self.path else str(key))
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.path}" if self.path else self.where
+
+
+def convert(data: Mapping[str, Any], kind: type[S], *, where: str, under: str = "", see: str = "") -> S:
+    """`data` as a `kind` (a msgspec struct); raises `InputError` naming key, value and what is allowed.
+
+    It was found in `where`, `under` the key of that name if it is part of something larger; `see` is the command that
+    lists its keys, where they are too many for a line.
+    """
+    place = _Place(where, under, see)
+    _check(dict(data), kind, place)
     try:
         return msgspec.convert(dict(data), kind, strict=False)
     except msgspec.ValidationError as error:  # from a struct's own __post_init__
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{place}: {error}") from None
 
 
 class _Loader(yaml.SafeLoader):
@@ -79,8 +104,8 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str,
         if not isinstance(text, str):
             raise InputError(f"override {text!r}: not text of the form key=value, such as 'decisions=8192'")
         key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise InputError(f"override {text!r}: not of the form key=value")
+        if not equals or not key or not value:
+            raise InputError(f"override {text!r}: not of the form key=value, without spaces around =")
         *parents, last = key.split(".")
         place = result
         for parent in parents:
@@ -106,33 +131,40 @@ def parse_value(text: str, *, where: str) -> Any:
     return value
 
 
-def _check(value: Any, kind: Any, *, path: str, where: str) -> None:
-    """Raises `InputError` at the first part of `value` that does not fit the type `kind`; `path` says where it is."""
+def _check(value: Any, kind: Any, place: _Place) -> None:
+    """Raises `InputError` at the first part of `value` that does not fit the type `kind`."""
     structs = _structs(kind)
     origin, parts = typing.get_origin(plain(kind)), typing.get_args(plain(kind))
     if isinstance(value, Mapping) and structs:
-        _check_struct(value, _chosen(value, structs, path=path, where=where), path=path, where=where)
+        _check_struct(value, _chosen(value, structs, place), place)
     elif isinstance(value, Mapping) and origin is dict:
         for key, entry in value.items():
-            below = f"{path}.{key}" if path else str(key)
             if choices(parts[0]) and key not in choices(parts[0]):
-                raise _unknown(below, str(key), choices(parts[0]), where)
-            _check(entry, parts[1], path=below, where=where)
+                raise _unknown(place, str(key), choices(parts[0]))
+            _check(entry, parts[1], place.below(key))
     elif isinstance(value, list | tuple) and origin in (list, tuple) and parts[1:] in ((), (...,)):
         for number, entry in enumerate(value):
-            _check(entry, parts[0], path=f"{path}[{number}]", where=where)
-    _fit(value, kind, path=path, where=where, strict=False)
+            _check(entry, parts[0], replace(place, path=f"{place.path}[{number}]"))
+    _fit(value, kind, place, strict=False)
 
 
-def _fit(value: Any, kind: Any, *, path: str, where: str, strict: bool) -> None:
+def _fit(value: Any, kind: Any, place: _Place, *, strict: bool) -> None:
     """Raises `InputError` if `value` as a whole does not fit `kind`; `strict` takes no text for a number."""
     try:
         msgspec.convert(value, kind, strict=strict)
     except msgspec.ValidationError as error:
-        at = f"{path} = {value!r}: " if path else ""
-        words = "" if isinstance(value, Mapping) and _structs(kind) else admitted(kind)
+        whole = isinstance(value, Mapping) and bool(_structs(kind))  # refused by the struct's own __post_init__
+        at = f" = {value!r}" if place.path and not whole else ""
+        words = "" if whole else admitted(kind, name=value if isinstance(value, str) else "")
         problem = f"allowed: {words}" if words else str(error).partition(" - at ")[0]
-        raise InputError(f"{where}: {at}{problem[:1].lower()}{problem[1:]}") from None
+        raise InputError(f"{place}{at}: {problem[:1].lower()}{problem[1:]}{_choice(value, kind, place)}") from None
+
+
+def _choice(value: Any, kind: Any, place: _Place) -> str:
+    """How to choose the struct whose tag is `value`, if `kind` has one: `; write learner.kind=ppo`."""
+    tags = {struct.__struct_config__.tag: struct.__struct_config__.tag_field for struct in _structs(kind)}
+    field = tags.get(value) if isinstance(value, str) else None
+    return "" if field is None else f"; write {place.below(field).path}={value}"
 
 
 def _structs(kind: Any) -> list[type[msgspec.Struct]]:
@@ -146,24 +178,21 @@ def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
     return typing.get_type_hints(struct, include_extras=True)
 
 
-def _check_struct(value: Mapping[str, Any], struct: type[msgspec.Struct], *, path: str, where: str) -> None:
+def _check_struct(value: Mapping[str, Any], struct: type[msgspec.Struct], place: _Place) -> None:
     fields = {field.name: field for field in msgspec.structs.fields(struct)}
     hints = _hints(struct)
     tag = struct.__struct_config__.tag_field
     for key, entry in value.items():
-        below = f"{path}.{key}" if path else str(key)
         if key in fields:
-            _check(entry, hints[key], path=below, where=where)
+            _check(entry, hints[key], place.below(key))
         elif key != tag and struct.__struct_config__.forbid_unknown_fields:
-            raise _unknown(below, str(key), fields, where)
+            raise _unknown(place, str(key), fields)
     for name, field in fields.items():
         if field.required and name not in value:
-            raise InputError(f"{where}: {path + '.' if path else ''}{name}: missing; this key is needed")
+            raise InputError(f"{place.below(name)}: missing; this key is needed")
 
 
-def _chosen(
-    value: Mapping[str, Any], structs: list[type[msgspec.Struct]], *, path: str, where: str
-) -> type[msgspec.Struct]:
+def _chosen(value: Mapping[str, Any], structs: list[type[msgspec.Struct]], place: _Place) -> type[msgspec.Struct]:
     """The one of `structs` that `value` is meant to be, by its tag if there are several."""
     tagged = {str(struct.__struct_config__.tag): struct for struct in structs}
     field = structs[0].__struct_config__.tag_field
@@ -171,11 +200,10 @@ def _chosen(
         return structs[0]
     tag = value.get(field)
     if tag not in tagged:
-        given = f"{field} = {tag!r}:" if field in value else f"{field}: missing;"
-        raise InputError(f"{where}: {path + '.' if path else ''}{given} allowed: {', '.join(tagged)}")
+        given = f" = {tag!r}:" if field in value else ": missing;"
+        raise InputError(f"{place.below(field)}{given} allowed: {', '.join(tagged)}")
     return tagged[str(tag)]
 
 
-def _unknown(path: str, key: str, known: Iterable[str], where: str) -> InputError:
-    known = list(known)
-    return InputError(f"{where}: {path}: unknown key{did_you_mean(key, known)}; allowed: {', '.join(known)}")
+def _unknown(place: _Place, key: str, known: Iterable[str]) -> InputError:
+    return InputError(f"{place.below(key)}: unknown key{instead(key, known, see=place.see)}")

@@ -49,7 +49,9 @@ def prepare(
     words = list(overrides)
     config, _ = load_config(preset, words)
     if test_mode:
-        words += small_sizes(config)
+        small = small_sizes(config)
+        sized = {text.partition("=")[0] for text in small}
+        words = [text for text in words if text.partition("=")[0] not in sized] + small  # a key is written once
         config, _ = load_config(preset, words)
         hours = min(hours, _TEST_HOURS)
     if not mock_data:

@@ -18,7 +18,7 @@ Names are looked up without torch, which is imported where a network is seated: 
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from sparring.core import (
     InputError,
     Player,
     built_in,
+    closest,
     did_you_mean,
     game_names,
     guest_kinds,
@@ -326,8 +327,16 @@ def _folder(text: str, game: str | None) -> Path:
     if Path(text).exists():
         return Path(text)
     if "/" in text:
-        raise InputError(f"{text}: no such file or folder")
+        raise InputError(f"{text}: no such file or folder{_sibling(Path(text))}")
     raise _unknown(text, None if game is None else load_game(game))
+
+
+def _sibling(path: Path) -> str:
+    """` (did you mean 'runs/hex-quick'?)` if a folder beside `path` has a name much like its own."""
+    with suppress(OSError):
+        near = closest(path.name, (other.name for other in path.parent.iterdir() if other.is_dir()))
+        return "" if near is None else f" (did you mean {str(path.with_name(near))!r}?)"
+    return ""
 
 
 def _unknown(text: str, game: Game | None) -> InputError:

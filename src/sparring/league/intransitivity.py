@@ -8,13 +8,10 @@ are weighted by how well their log-odds are known, so that the cyclic part to ex
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import chdtrc
 
-from sparring.core import optional
 from sparring.league.counts import PairCounts, merged
 from sparring.league.ratings import ELO, Floats, Ratings, Z
-
-with optional("rating players", extra="league"):
-    from scipy.special import chdtrc
 
 
 @dataclass(frozen=True)

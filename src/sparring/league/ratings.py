@@ -15,17 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import ndtr
 
-from sparring.core import InputError, RunError, optional
+from sparring.core import InputError, RunError
 from sparring.league.counts import PairCounts, merged
 from sparring.league.ledger import Identity
-
-with optional("rating players", extra="league"):
-    from scipy.linalg import cho_factor, cho_solve
-    from scipy.optimize import minimize
-    from scipy.sparse import coo_array, csr_array
-    from scipy.sparse.csgraph import connected_components
-    from scipy.special import ndtr
 
 Floats = NDArray[np.float64]
 

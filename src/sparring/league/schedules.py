@@ -9,15 +9,12 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
+from scipy.optimize import nnls
 
-from sparring.core import optional
 from sparring.league.bouts import Ended
 from sparring.league.counts import Ints, PairCounts
 from sparring.league.ledger import Identity
 from sparring.league.ratings import ELO, Floats, Ratings, Z, chances, rate
-
-with optional("a tournament", extra="league"):
-    from scipy.optimize import nnls
 
 Pair = tuple[int, int]
 

@@ -10,7 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparring.core import Arena, Game, GameSpec, InputError, Player, Rated, Varied, load_game, shipped_weights
+from sparring.core import (
+    Arena,
+    Game,
+    GameSpec,
+    InputError,
+    Player,
+    Rated,
+    Varied,
+    game_names,
+    load_game,
+    player_names,
+    shipped_weights,
+)
 from sparring.core.checkpoints import trained_game
 from sparring.core.settings import convert
 from sparring.core.versions import lasting_settings
@@ -51,13 +63,14 @@ class Seating:
         entrants = find_entrants(players, game)
         for entrant in entrants:
             if networks and not entrant.is_network:
-                raise InputError(f"{entrant.name}: not a network of this machine")
+                raise _no_network(entrant, game)
         trained = [(entrant.name, entrant.checkpoint.spec) for entrant in entrants if entrant.checkpoint is not None]
         if game is None:
             if not trained:
-                names = ", ".join(entrant.name for entrant in entrants)
+                names = [entrant.name for entrant in entrants]
                 raise InputError(
-                    f"no checkpoint among the players ({names}): say which game (--game, in Python game=...)"
+                    f"no checkpoint among the players ({', '.join(names)}): say which game (--game, in Python game=...)"
+                    f"{_games_with(names)}"
                 )
             game = trained[0][1].game
         plugin = load_game(game)
@@ -68,7 +81,7 @@ class Seating:
         values = {**(lasting_settings(trained[0][1]) if trained else {}), **judged_by, **(settings or {})}
         if varied and isinstance(plugin, Varied):
             values = dict(plugin.varied(values))
-        chosen: Any = convert(values, plugin.settings, where=f"{game} settings")
+        chosen: Any = convert(values, plugin.settings, where=f"{game} settings", see=f"sparring settings {game}")
         return cls(entrants, plugin, chosen, plugin.spec(chosen))
 
     def player(
@@ -126,6 +139,20 @@ class Seating:
                 )
             stack.callback(arena.close)
             yield players, arena
+
+
+def _no_network(entrant: Entrant, game: str | None) -> InputError:
+    """What to give instead of `entrant`, which is no network of this machine."""
+    shipped = list(shipped_weights(game))
+    some = f" ({', '.join(shipped)})" if shipped else ""
+    what = "played elsewhere" if entrant.server or entrant.guest else "a built-in player"
+    return InputError(f"{entrant.name}: {what}, not a network; give a run, a checkpoint or shipped weights{some}")
+
+
+def _games_with(players: Sequence[str]) -> str:
+    """The games in which all of `players` are built in: `; allowed: hex`; empty if there are none."""
+    found = [name for name in game_names() if set(players) <= set(player_names(load_game(name)))]
+    return f"; allowed: {', '.join(found)}" if found else ""
 
 
 def find_entrants(

@@ -12,11 +12,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
-from sparring.core import InputError, optional
-
-with optional("an SPRT", extra="league"):
-    from scipy.optimize import brentq
+from sparring.core import InputError
 
 SCORES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 """Points per match of the five results of a pair."""

@@ -10,13 +10,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from sparring.core import optional
 from sparring.league.counts import PairCounts, numbered
 from sparring.league.ratings import ELO, PRIOR, Estimate, Floats, Ratings, Z, chances
-
-with optional("rating players", extra="league"):
-    from scipy.special import ndtri
 
 Axis = Literal["seat", "team_set", "opening", "opponent", "settings"]
 AXES: tuple[Axis, ...] = get_args(Axis)

@@ -8,12 +8,10 @@ order in which they were added to the ledger does not matter.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sparring.core import optional
+from openskill.models import BradleyTerryFull
+
 from sparring.league.ledger import Identity, Match
 from sparring.league.ratings import Estimate, Z
-
-with optional("rating players of mixed teams", extra="league"):
-    from openskill.models import BradleyTerryFull
 
 
 @dataclass(frozen=True)

@@ -297,7 +297,10 @@ class _Line:
             raise RunError(f"{self.address} does not speak as a policy server does: {error}") from error
 
     def call(self, request: FromClient, kind: type[H], *, new: bool) -> H:
-        """Sends `request` until an answer of `kind` comes; `new` if the server was never heard from."""
+        """Sends `request` until an answer of `kind` comes; `new` if the server was never heard from.
+
+        Then an address at which nobody answers is the user's input, and an `InputError`.
+        """
         started = monotonic()
         refusals = 0
         while True:
@@ -311,16 +314,17 @@ class _Line:
                     return message[0]
                 if isinstance(message[0], Refused):
                     raise InputError(f"policy server {self.address}: {message[0].reason}")
-            self.check(started, f"answer to {type(request).__name__.lower()}")
+            self.check(started, f"answer to {type(request).__name__.lower()}", new=new)
             refusals = refusals + 1 if new and is_refused(self.address) else 0
             if refusals == _REFUSALS:
-                raise RunError(f"policy server {self.address}: nobody listens there; `sparring serve` starts one")
+                raise InputError(f"policy server {self.address}: nobody listens there; `sparring serve` starts one")
 
-    def check(self, started: float, what: str) -> None:
-        """Raises `RunError` if the timeout has passed since `started`."""
+    def check(self, started: float, what: str, *, new: bool = False) -> None:
+        """Raises `RunError`, or `InputError` if the server is `new`, if the timeout has passed since `started`."""
         silent = monotonic() - started
         if silent >= self._timeout:
-            raise RunError(
+            failure = InputError if new else RunError
+            raise failure(
                 f"policy server {self.address}: no {what} for {silent:.0f} s; is it running, and is the key right?"
             )
 
@@ -329,7 +333,7 @@ class _Line:
 
 
 def server_status(address: str, *, key: ClientKey | None = None, timeout: float = 5.0) -> Report:
-    """Health and statistics of the server at `address`; raises `RunError` if it does not answer."""
+    """Health and statistics of the server at `address`; raises `InputError` if it does not answer."""
     return _ask_once(address, Status(), Report, key, timeout)
 
 

@@ -20,6 +20,7 @@ import msgspec
 import zmq
 
 from sparring.core import GameSpec, InputError
+from sparring.core.ports import listening_refused
 from sparring.inference.device import Device
 from sparring.serving.batching import Request
 from sparring.serving.connections import Connections, most_connections
@@ -148,7 +149,7 @@ class PolicyServer:
         except zmq.ZMQError as error:
             self.close()
             reason = os.strerror(error.errno or 0)  # zmq's own words name the address again
-            raise InputError(f"cannot listen on {host}:{port} ({reason}); port 0 takes a free one") from error
+            raise listening_refused(host, port, reason) from error
         self._connections.start(int(self.address.rsplit(":", 1)[1]))
 
     @property

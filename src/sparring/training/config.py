@@ -49,7 +49,7 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
     Its opponents are looked up only when the run starts; see `training.opponents`.
     """
     game = check_run(data, where=where)
-    config = convert(with_stores(data), TrainConfig, where=where)
+    config = convert(with_stores(data), TrainConfig, where=where, see=f"sparring presets {where} --all")
     if learns_from_data(config) and config.opponents:
         raise InputError(f"{where}: opponents: {_kind(config)} plays no matches to learn from; allowed: none")
     if learns_from_data(config) and config.data_share:
@@ -124,7 +124,9 @@ def learns_from_data(config: TrainConfig) -> bool:
 def check_data(config: TrainConfig, where: str) -> None:
     """Raises `InputError` if a run lacks the episodes that it is to learn from."""
     if learns_from_data(config) and not config.data:
-        raise InputError(f"{where}: data: {_kind(config)} needs episodes: data=FOLDER")
+        raise InputError(
+            f"{where}: data: {_kind(config)} needs episodes: data=FOLDER, or --mock-data to try it without"
+        )
 
 
 def validation_day(config: TrainConfig) -> int | None:

@@ -3,11 +3,14 @@
 Names and keys are checked here, before torch is imported: a typo is told at once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sparring.core import Game, InputError, did_you_mean, game_names, load_game
+import msgspec
+
+from sparring.core import Game, InputError, closest, game_names, instead, load_game
+from sparring.core.admitted import options, plain
 from sparring.core.code import code_names
 from sparring.core.networks import FACTORY, check_network
 from sparring.core.settings import apply_overrides, convert, read_settings
@@ -18,10 +21,10 @@ STORED = "config.yaml"
 """The file in a run folder that holds its configuration."""
 
 
-def preset_names() -> dict[str, Path]:
-    """Every installed preset by name."""
+def preset_names(game: str | None = None) -> dict[str, Path]:
+    """Every installed preset, or those of one game, by name."""
     found: dict[str, Path] = {}
-    for name in game_names():
+    for name in game_names() if game is None else [game]:
         for path in sorted(Path(load_game(name).presets).glob("*.yaml"), key=lambda path: path.stem):
             found[path.stem] = path
     return found
@@ -35,6 +38,13 @@ def check_preset(preset: str, overrides: Sequence[str]) -> None:
     check_run(read_preset(preset, overrides), where=preset)
 
 
+def check_installed(preset: str, overrides: Sequence[str]) -> None:
+    """As `check_preset`; raises `InputError` also if what the game needs besides packages is not installed."""
+    data = read_preset(preset, overrides)
+    game = check_run(data, where=preset)
+    game.spec(convert(data.get("settings", {}), game.settings, where=preset, under="settings"))
+
+
 def preset_path(preset: str) -> Path:
     """The file of the preset called `preset`, which may itself be the path of a YAML file."""
     path = Path(preset)
@@ -44,8 +54,18 @@ def preset_path(preset: str) -> Path:
     if preset not in presets and path.is_file():
         raise InputError(f"{preset}: a preset of your own is a file whose name ends in .yaml or .yml")
     if preset not in presets:
-        raise InputError(f"unknown preset {preset!r}{did_you_mean(preset, presets)}; presets: {', '.join(presets)}")
+        raise _unknown_preset(preset, presets)
     return presets[preset]
+
+
+def _unknown_preset(preset: str, presets: Iterable[str]) -> InputError:
+    """What is wrong with `preset`, which is no name of a preset."""
+    if preset in game_names():
+        own = instead("", preset_names(preset), label="its presets", see=f"sparring presets {preset}")
+        return InputError(f"{preset} is a game, not a preset{own}")
+    if "=" in preset:
+        return InputError(f"{preset!r}: the preset comes first, then key=value, as in: hex-quick {preset}")
+    return InputError(f"unknown preset {preset!r}{instead(preset, presets, label='presets', see='sparring presets')}")
 
 
 def read_preset(preset: str, overrides: Sequence[str]) -> dict[str, Any]:
@@ -56,11 +76,48 @@ def read_preset(preset: str, overrides: Sequence[str]) -> dict[str, Any]:
 
 def check_run(data: dict[str, Any], *, where: str) -> Game:
     """The game of a configuration, which accepts its settings and network; all but the learner is checked."""
-    config = convert(with_stores(data), RunSettings, where=where)
+    _check_keys(data, where)
+    config = convert(with_stores(data), RunSettings, where=where, see=f"sparring presets {where} --all")
     game = load_game(config.game)
-    convert(config.settings, game.settings, where=f"{where}: settings")
-    check_network(config.network, game, where=f"{where}: network")
+    convert(config.settings, game.settings, where=where, under="settings", see=f"sparring settings {game.name}")
+    check_network(config.network, game, where=where)
     return game
+
+
+def full_key(word: str) -> str | None:
+    """The key of a run's configuration whose last part is `word`, such as `settings.size`; None if there is none."""
+    return word if word in RunSettings.__struct_fields__ else _keys_below(game_names()).get(word)
+
+
+def _check_keys(data: dict[str, Any], where: str) -> None:
+    """Raises `InputError` at the first key that belongs one level below the top, as `size` belongs to `settings`."""
+    top = RunSettings.__struct_fields__
+    for word in data:
+        if word in top:
+            continue
+        games = [data["game"]] if data.get("game") in game_names() else game_names()
+        below = _keys_below(games)
+        near = None if closest(word, top) else closest(word, below)
+        found = below.get(word) or (near and below[near])
+        if found:
+            raise InputError(f"{where}: {word}: unknown key (did you mean {found!r}?)")
+
+
+def _keys_below(games: Sequence[str]) -> dict[str, str]:
+    """The keys one level below the top by their last part: those of `games` first, and learners' that presets set."""
+    parts: list[tuple[str, Iterable[str]]] = []
+    for game in map(load_game, games):
+        parts.append(("settings", (field.name for field in msgspec.structs.fields(game.settings))))
+        parts.append(("network", (field.name for field in msgspec.structs.fields(game.network))))
+    parts.append(("learner", (key for path in preset_names().values() for key in read_settings(path)["learner"])))
+    for field in msgspec.structs.fields(RunSettings):
+        structs = [kind for kind in map(plain, options(field.type)) if hasattr(kind, "__struct_fields__")]
+        parts += [(field.name, kind.__struct_fields__) for kind in structs]
+    found: dict[str, str] = {}
+    for part, names in parts:
+        for name in names:
+            found.setdefault(name, f"{part}.{name}")
+    return found
 
 
 def with_stores(data: dict[str, Any]) -> dict[str, Any]:

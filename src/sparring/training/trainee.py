@@ -141,7 +141,10 @@ def first_checkpoint(config: TrainConfig) -> Checkpoint | None:
     """The checkpoint that `init` names; None if a run starts from fresh weights."""
     if config.init is None:
         return None
-    checkpoint = Entrant.parse(config.init, game=config.game).checkpoint
+    try:
+        checkpoint = Entrant.parse(config.init, game=config.game).checkpoint
+    except InputError as error:
+        raise InputError(f"init = {config.init}: {error}") from error
     if checkpoint is None:
         raise InputError(f"init = {config.init}: not a run or checkpoint folder, or shipped weights")
     return checkpoint

@@ -94,6 +94,8 @@ def test_formats_know_their_rules() -> None:
 def test_an_unknown_format_is_named_with_near_ones() -> None:
     with pytest.raises(InputError, match=r"unknown Pokémon format 'gen9random'; near: .*gen9randombattle"):
         find_format("gen9random")
+    with pytest.raises(InputError, match=r"'gen10ou'; near: gen9ou, gen8ou, .*, gen1ou$"):
+        find_format("gen10ou")
     with pytest.raises(InputError, match=r"near: gen9championsvgc2026regmb$"):
         find_format("gen9vgc2026regmb")
     with pytest.raises(InputError, match=r"'xyz'; e\.g\. gen1randombattle"):

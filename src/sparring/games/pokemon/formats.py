@@ -65,9 +65,10 @@ def find_format(name: str, showdown: str = PINNED) -> Format:
     if id in known:
         return known[id]
     rest = re.sub(r"^gen\d+", "", id)
-    near = sorted(key for key in known if id and (id in key or key in id))
+    tier = sorted((key for key in known if rest and re.fullmatch(rf"gen\d+{rest}", key)), reverse=True)
+    near = tier or sorted(key for key in known if id and (id in key or key in id))
     near = near or sorted(key for key in known if rest and key.endswith(rest))
-    hint = f"; near: {', '.join(near[:8])}" if near else "; e.g. gen1randombattle, gen9ou, gen9championsvgc2026regmb"
+    hint = f"; near: {', '.join(near[:9])}" if near else "; e.g. gen1randombattle, gen9ou, gen9championsvgc2026regmb"
     raise InputError(f"unknown Pokémon format {name!r}{hint}")
 
 

@@ -112,7 +112,13 @@ class PokemonGame:
         if trained.game != spec.game:
             return f"it was trained for {trained.game}, not for {spec.game}"
         if trained.actions != spec.actions or trained.observation != spec.observation:
-            return f"{trained.settings['format']} and {spec.settings['format']} have other actions or observations"
+            was, wanted = trained.settings["format"], spec.settings["format"]
+            if was == wanted:
+                return f"it was trained for {was} with other settings, which change what it observes; leave them out"
+            return (
+                f"it was trained for {was} and cannot play {wanted}, whose actions or observations differ; play {was}, "
+                f"or train for the other: sparring train pokemon-gen1 settings.format={wanted}"
+            )
         return None
 
     def vocabulary(self) -> Vocabulary | None:

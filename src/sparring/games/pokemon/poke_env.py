@@ -21,7 +21,7 @@ from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.formats import Format, find_format
 from sparring.games.pokemon.settings import PokemonSettings
 
-with optional("PokeEnvPlayer", extra="poke-env"):
+with optional("a player of poke-env", extra="poke-env"):
     from poke_env import player
     from poke_env.battle import AbstractBattle, Battle, DoubleBattle
     from poke_env.player import Player as TheirPlayer

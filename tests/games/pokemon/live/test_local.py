@@ -39,5 +39,7 @@ def test_a_port_in_use_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, capsys
     printed = capsys.readouterr()
     assert end.value.code == 2
     assert "Ready" not in printed.out
-    assert printed.err.startswith(f"sparring: --port {port}: cannot listen there (Address already in use)")
+    assert printed.err.startswith(
+        f"sparring: cannot listen on 127.0.0.1:{port} (Address already in use); port 0 takes a free one"
+    )
     assert len(printed.err.splitlines()) == 1

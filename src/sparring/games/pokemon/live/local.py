@@ -17,9 +17,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from sparring.core import InputError, RunError
+from sparring.core import RunError
 from sparring.core.cache import build_once
-from sparring.core.ports import cannot_listen
+from sparring.core.ports import cannot_listen, listening_refused
 from sparring.games.pokemon.setup import NODE_FOLDER, installation, stage
 
 _CONFIG = "server-config.js"
@@ -36,7 +36,7 @@ class LocalServer:
         """
         reason = cannot_listen(port)
         if reason is not None:
-            raise InputError(f"--port {port}: cannot listen there ({reason}); --port 0 takes a free one")
+            raise listening_refused("127.0.0.1", port, reason)
         found = installation()
         folder = _server_folder(found.modules)
         self.port = port or _free_port()
