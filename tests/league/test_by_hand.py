@@ -2,6 +2,7 @@
 
 import io
 import sys
+import termios
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from sparring.core import Answers, InputError
 from sparring.games.hex.model import HexModel
 from sparring.games.hex.text import draw_board, load_sgf, stones_after, winning_chain
-from sparring.league import Entrant, Seating, Style, by_hand
+from sparring.league import Entrant, Seating, Style
 from sparring.league.by_hand import play_by_hand
 
 
@@ -99,7 +100,7 @@ def test_the_invitation_comes_once_below_the_first_board_and_what_was_typed_befo
             return True
 
     dropped = []
-    monkeypatch.setattr(by_hand.termios, "tcflush", lambda *given: dropped.append(given))
+    monkeypatch.setattr(termios, "tcflush", lambda *given: dropped.append(given))
     monkeypatch.setattr(io, "StringIO", Terminal)
     _, shown, _ = play("c1 c2", seat=seat)
     assert len(dropped) == 1

@@ -1,7 +1,5 @@
 """A person against a player, in the terminal."""
 
-import sys
-import termios
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -88,8 +86,6 @@ class _Match:
     course: Course
     slow: bool
     """The rival's first answer takes long: it is a network."""
-    asked: bool = False
-    """The person has been asked something."""
     earlier: list[tuple[Mapping[str, Array], Decisions, int]] = field(default_factory=list)
     """For each decision of the person: the arena, the rows and the number of moves before it."""
 
@@ -136,9 +132,6 @@ class _Match:
         if not mine.all():
             actions[~mine] = self.rival.act(rows.take(np.flatnonzero(~mine))).action
         if mine.any():
-            if not self.asked:
-                _forget_typed()
-                self.asked = True
             self.course.undoable = len(self.earlier)
             actions[mine] = self.human.act(rows.take(np.flatnonzero(mine))).action
             if isinstance(self.arena, Resumable):
@@ -152,12 +145,6 @@ class _Match:
         self.arena.restore(snapshot)
         del self.course.moves[moves:]
         return rows
-
-
-def _forget_typed() -> None:
-    """Drops what was typed at the terminal while there was nothing to answer yet."""
-    if sys.stdin.isatty():
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def _after(model: ForwardModel, rows: Decisions, actions: NDArray[np.int32]) -> Decisions:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sparring.core import Answers, Decisions, InputError
-from sparring.core.by_hand import Course, Resigned, TakenBack
+from sparring.core.by_hand import Course, Keyboard, Resigned, TakenBack
 from sparring.core.text import printable
 from sparring.games.hex.settings import HexSettings
 from sparring.games.hex.text import (
@@ -57,12 +57,16 @@ class HumanPlayer:
     """Asks for each row's move until it is legal. `EOFError` from `ask` (the end of the input) goes to the caller."""
 
     def __init__(
-        self, settings: HexSettings, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print_text
+        self,
+        settings: HexSettings,
+        *,
+        ask: Callable[[str], str] | None = None,
+        tell: Callable[[str], None] = print_text,
     ) -> None:
         self._size = settings.size
         self._opening = settings.opening
         self._swap = settings.swap
-        self._ask = ask
+        self._ask = ask or Keyboard()
         self._tell = tell
         self._course: Course | None = None
         self._told = 0
