@@ -2,14 +2,15 @@
 
 import io
 import sys
+import termios
 
 import numpy as np
 import pytest
 
 from sparring.core import Answers, InputError
 from sparring.games.hex.model import HexModel
-from sparring.games.hex.text import draw_board, load_sgf, stones_after
-from sparring.league import Seating, Style
+from sparring.games.hex.text import draw_board, load_sgf, stones_after, winning_chain
+from sparring.league import Entrant, Seating, Style
 from sparring.league.by_hand import play_by_hand
 
 
@@ -38,7 +39,9 @@ def play(monkeypatch, capsys):
 
 def board(*names):
     moves = ["abc".index(name[0]) + 3 * (int(name[1]) - 1) for name in names]
-    return draw_board(3, stones_after(3, moves), last=moves[-1])
+    stones = stones_after(3, moves)
+    chain = [cell for seat in (0, 1) for cell in winning_chain(3, stones, seat)]
+    return draw_board(3, stones, last=moves[-1], chain=chain)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +57,8 @@ def test_the_end_is_shown_in_every_seat_and_nothing_more_is_asked(play, seat, ty
     result, shown, left = play(f"{typed} a3", seat=seat)
     assert result == outcome
     assert left == ["a3"]
-    assert shown.endswith(board(*course.split()) + "\n")
+    whose, sign = ("Your" if outcome > 0 else "Their"), "#" if (outcome > 0) == (seat == 0) else "@"
+    assert shown.endswith(f"{whose} chain is complete; its stones are marked {sign}.\n{board(*course.split())}\n")
 
 
 def test_the_rivals_moves_are_told_and_the_last_one_is_marked(play):
@@ -76,13 +80,32 @@ def test_undo_goes_back_to_the_persons_last_decision(play, tmp_path):
     outcome, shown, _ = play("undo a1 b1 undo undo undo c1 c2 c3", save=tmp_path / "m.sgf")
     assert outcome == 1
     assert shown.count("There is no move of yours to take back.") == 2
+    assert "Taken back.\n" + board("a1", "a2") in shown
+    assert shown.count("Column plays a2.") == 2, "once for a1 and once for c1, not again when b1 is taken back"
     assert load_sgf(tmp_path / "m.sgf").moves == (2, 3, 5, 4, 8)
 
 
 def test_resigning_is_losing(play, tmp_path):
-    assert play("c1 resign", save=tmp_path / "m.sgf")[0] == -1
+    outcome, shown, _ = play("c1 resign", save=tmp_path / "m.sgf")
+    assert outcome == -1
+    assert shown.endswith("You resigned.\n" + board("c1", "a2") + "\n")
     record = load_sgf(tmp_path / "m.sgf")
-    assert (record.black, record.white, record.winner) == ("you", "Column", 1)
+    assert (record.black, record.white, record.winner, record.resigned) == ("you", "Column", 1, True)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_invitation_comes_once_below_the_first_board_and_what_was_typed_before_is_dropped(play, monkeypatch, seat):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    dropped = []
+    monkeypatch.setattr(termios, "tcflush", lambda *given: dropped.append(given))
+    monkeypatch.setattr(io, "StringIO", Terminal)
+    _, shown, _ = play("c1 c2", seat=seat)
+    assert len(dropped) == 1
+    assert shown.count("Type a cell such as c4, or help.") == 1
+    assert shown.index("a b c") < shown.index("Type a cell")
 
 
 @pytest.mark.parametrize("last", ["", "quit"])
@@ -107,8 +130,9 @@ def test_a_hint_is_what_the_rival_would_do(play):
 
 
 def test_help_names_every_command(play):
-    shown = play("help")[1]
-    assert all(word in shown for word in ("swap", "hint", "undo", "resign", "quit"))
+    words = {line.split()[0] for line in play("help", swap=True)[1].splitlines() if line}
+    assert {"swap", "hint", "undo", "resign", "quit"} <= words
+    assert "swap" not in play("help")[1], "without the rule there is nothing to explain"
 
 
 def test_what_cannot_be_kept_is_refused_before_the_first_move(play, tmp_path):
@@ -118,6 +142,21 @@ def test_what_cannot_be_kept_is_refused_before_the_first_move(play, tmp_path):
     assert (tmp_path / "old.sgf").read_text() == "kept"
     with pytest.raises(InputError, match="opening stones"):
         play("a1", save=tmp_path / "new.sgf", opening=2)
+
+
+def test_a_network_answers_once_before_the_first_question(monkeypatch, capsys):
+    asked = []
+
+    class Slow(Column):
+        def act(self, decisions):
+            asked.append(capsys.readouterr().out)
+            return super().act(decisions)
+
+    monkeypatch.setattr(Entrant, "is_network", True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    play_by_hand(Seating.of(Slow(), game="hex", settings={"size": 3}), seat=0, seed=0, style=Style())
+    assert asked == [""]
+    assert "Your move" in capsys.readouterr().out
 
 
 def test_a_terminal_gets_colours(monkeypatch, capsys):

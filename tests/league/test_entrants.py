@@ -101,6 +101,24 @@ def test_the_first_checkpoint_says_game_and_settings_and_the_caller_has_the_last
         Seating.of("path", "random")
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, []),
+        ({"opening": 2}, []),
+        ({"swap": True}, ["hex-7x7 was trained with swap false; here it plays with swap true"]),
+        (
+            {"swap": True, "size": 5},
+            ["hex-7x7 was trained with size 7, swap false; here it plays with size 5, swap true"],
+        ),
+    ],
+)
+def test_rules_that_a_network_has_not_learnt_are_said(settings, said):
+    heard: list[str] = []
+    Seating.of("hex-7x7", settings=settings).player(matches=1, seed=0, say=heard.append)
+    assert heard == said
+
+
 def test_a_player_that_is_there_takes_its_seat_as_it_is():
     mine = RandomPlayer(3)
     assert Seating.of(mine, game="hex").player(matches=2, seed=0) is mine

@@ -89,7 +89,7 @@ def ladder(
             plan,
             about=about,
             stop=lambda: interrupts.asked,
-            progress=lambda report, running: bar.update(report.matches, report.text(running)),
+            progress=lambda report, running: bar.update(report.matches, report.text(running, plan.wish)),
             say=bar.say,
         )
     show_result(summary, ladder_table, as_json=as_json)
@@ -107,12 +107,15 @@ def showdown(
 
     from sparring.core import Interrupts
     from sparring.games.pokemon.live import LocalServer
+    from sparring.games.pokemon.live.connection import page_address
     from sparring.report.progress import announced
 
     with announced("starting the Showdown server", say):
         started = LocalServer(port=port, config={"nothrottle": not throttle})
     with started as server, Interrupts() as interrupts:
-        print(f"Ready on {server.address}; any name may log in; Ctrl-C ends it", flush=True)
+        print(f"Ready on {server.address}; any name may log in; Ctrl-C ends it")
+        print(f"In a browser: {page_address(server.address)} (Showdown's own page, which needs the internet);")
+        print("choose a name there and challenge a bot that waits here: `sparring ladder --accept`", flush=True)
         while not interrupts.asked and server.process.poll() is None:
             sleep(0.2)
 

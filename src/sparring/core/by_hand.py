@@ -4,11 +4,27 @@
 of the match, see how it ended and keep it.
 """
 
+import sys
+import termios
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from sparring.core.decisions import Answers, Decisions
+
+
+class Keyboard:
+    """Asks a person at the terminal. What they typed before the first question is dropped: it answers nothing."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def __call__(self, prompt: str) -> str:
+        """The line that is typed after `prompt`; `EOFError` at the end of the input."""
+        if not self._asked and sys.stdin.isatty():
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+        self._asked = True
+        return input(prompt)
 
 
 class Resigned(Exception):

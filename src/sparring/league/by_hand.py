@@ -1,6 +1,7 @@
 """A person against a player, in the terminal."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def play_by_hand(
         raise InputError(f"--save {save}: exists already")
     with seating.seated(matches=1, seed=seed, style=style, say=say) as ((rival,), arena):
         course = Course(seat=seat, rival=seating.entrants[0].name, hint=rival.act)
-        match = _Match(arena, game.model(spec), human, rival, course)
+        match = _Match(arena, game.model(spec), human, rival, course, slow=seating.entrants[0].is_network)
         if isinstance(human, Attending):
             human.attend(arena)
         if isinstance(arena, Naming):
@@ -67,12 +68,8 @@ def play_by_hand(
         outcome: float | None = None
         if save is not None and isinstance(human, Recording):
             write_file(save, human.record(None).encode())  # fails before the first move if it cannot be written
-        try:
+        with suppress(EOFError, KeyboardInterrupt):
             outcome = match.play()
-        except Resigned:
-            outcome = -1.0
-        except (EOFError, KeyboardInterrupt):
-            pass
         if save is not None and isinstance(human, Recording):
             write_file(save, human.record(outcome).encode())
     return outcome
@@ -87,21 +84,25 @@ class _Match:
     human: Player
     rival: Player
     course: Course
+    slow: bool
+    """The rival's first answer takes long: it is a network."""
     earlier: list[tuple[Mapping[str, Array], Decisions, int]] = field(default_factory=list)
     """For each decision of the person: the arena, the rows and the number of moves before it."""
 
     def play(self) -> float:
         """The person's outcome."""
         rows, results = self._wait()
-        if self.model is not None and isinstance(self.human, Showing):
-            first = rows.legal.argmax(axis=1).astype(np.int32)
-            _after(self.model, rows, first)  # compiles now, not after the last move
+        self._warm_up(rows)
         while not len(results):
             try:
                 actions = self._ask(rows)
             except TakenBack:
                 rows = self._back()
                 continue
+            except Resigned:
+                if isinstance(self.human, Showing):
+                    self.human.show(rows, seat=self.course.seat)
+                return -1.0
             self.course.moves += zip(rows.seat.tolist(), actions.tolist(), strict=True)
             answered = rows
             self.arena.act(rows, actions)
@@ -111,6 +112,13 @@ class _Match:
         if self.model is not None and isinstance(self.human, Showing):
             self.human.show(_after(self.model, answered, actions), seat=self.course.seat)
         return float(results.outcome[0, self.course.seat])
+
+    def _warm_up(self, rows: Decisions) -> None:
+        """Compiles and loads what the first moves and the end need, before the person is asked anything."""
+        if self.model is not None and isinstance(self.human, Showing):
+            _after(self.model, rows, rows.legal.argmax(axis=1).astype(np.int32))
+        if self.slow and (rows.seat == self.course.seat).all():
+            self.course.hint(rows)
 
     def _wait(self) -> tuple[Decisions, Results]:
         """The arena's rows, copied: the match may go back to them later."""

@@ -44,6 +44,7 @@ from sparring.core import (
 from sparring.core.devices import DeviceName
 from sparring.core.networks import Factory, build_with, load_factory
 from sparring.core.settings import convert
+from sparring.core.versions import lasting_settings
 
 if TYPE_CHECKING:
     from torch import nn
@@ -248,10 +249,25 @@ class Entrant:
         try:
             if checkpoint is not None:
                 build = self._build if self.factory else None
-                return checkpoint.policy(spec, build, say=lambda text: say(f"{self.name}: {text}")), checkpoint.version
+                policy = checkpoint.policy(spec, build, say=lambda text: say(f"{self.name}: {text}"))
+                self._tell_other_rules(policy, checkpoint.spec, spec, say)
+                return policy, checkpoint.version
             return (self._build(spec), 0) if self.factory else None
         except InputError as error:
             raise InputError(f"{self.name}: {error}") from error
+
+    def _tell_other_rules(
+        self, policy: "nn.Module", trained: GameSpec, spec: GameSpec, say: Callable[[str], None]
+    ) -> None:
+        """Says which rules of `spec` are not those that the weights have learnt, if they have learnt only one set."""
+        from sparring.policy import Versatile
+        from sparring.report.settings import in_a_line
+
+        was, now = lasting_settings(trained), lasting_settings(spec)
+        other = [key for key in was if key in now and was[key] != now[key]]
+        if other and not isinstance(policy, Versatile):
+            learnt, here = (in_a_line({key: rules[key] for key in other}) for rules in (was, now))
+            say(f"{self.name} was trained with {learnt}; here it plays with {here}")
 
     def _build(self, spec: GameSpec) -> "nn.Module":
         """The network that the user's code builds; raises `InputError` if an engine cannot play it."""

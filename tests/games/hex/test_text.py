@@ -14,6 +14,7 @@ from sparring.games.hex.text import (
     parse_play,
     read_sgf,
     stones_after,
+    winning_chain,
     write_sgf,
 )
 from tests.games.hex.support import RecordingArena
@@ -72,6 +73,27 @@ def test_the_board_is_drawn_as_a_rhombus() -> None:
         "   3  . . O  3",
         "       a b c",
     ]
+
+
+def test_the_chain_of_the_winner_is_the_shortest_and_has_signs_of_its_own() -> None:
+    x_wins = [0, 1, 1, 1, 1, 2, 2, 1, 0]
+    assert winning_chain(3, x_wins, 0) == [1, 4, 7]
+    assert winning_chain(3, x_wins, 1) == []
+    assert draw_board(3, x_wins, last=4, chain=[1, 4, 7]).splitlines()[1:4] == [
+        " 1  . # X  1",
+        "  2  X[#]O  2",
+        "   3  O # .  3",
+    ]
+    o_wins = [1, 0, 2, 1, 2, 1, 2, 0, 0]
+    assert winning_chain(3, o_wins, 1) == [6, 4, 2]
+    assert draw_board(3, o_wins, chain=[6, 4, 2]).splitlines()[1] == " 1  X . @  1"
+
+
+@pytest.mark.parametrize(("result", "resigned"), [("W+", False), ("W+R", True), ("W+Resign", True), ("W+3", False)])
+def test_a_record_says_whether_the_loser_resigned(result: str, resigned: bool) -> None:
+    record = read_sgf(f"(;GM[11]SZ[3]RE[{result}];B[a1])")
+    assert (record.winner, record.resigned) == (1, resigned)
+    assert f"RE[W+{'R' if resigned else ''}]" in write_sgf(record)
 
 
 def test_random_matches_survive_sgf() -> None:

@@ -1,8 +1,7 @@
 """A person plays: scripted input on the real simulator, in singles, doubles and team preview."""
 
 import re
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,10 @@ from typer.testing import CliRunner
 from sparring.cli import app
 from sparring.core import InputError, RandomPlayer, built_in, load_game
 from sparring.games.pokemon.arena import PokemonArena
-from sparring.games.pokemon.human import HumanPlayer, print_wrapped
+from sparring.games.pokemon.human import HumanPlayer
 from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.setup import installation
+from sparring.games.pokemon.terminal import print_battle
 from sparring.rollout import Collector
 from tests import hex
 
@@ -39,7 +39,7 @@ class Terminal:
     def offered(self) -> int:
         """How many numbered choices the last question had."""
         last = [line for line in self.told if re.match(r"  +\d+  |You may:|For |Send in:|Revive:|Your team:", line)]
-        start = max(number for number, line in enumerate(last) if line.endswith(":"))
+        start = max(number for number, line in enumerate(last) if not line.startswith(" "))
         return len(last) - start - 1
 
 
@@ -54,9 +54,9 @@ class Chooser(Terminal):
     def _typed(self) -> Iterator[str]:
         while True:
             number = int(self._rng.integers(1, self.offered() + 1))
-            leads = re.search(r"who leads: (\d) different", self.told[-1])
-            if leads:
-                yield " ".join(str(one + 1) for one in range(int(leads.group(1))))
+            example = re.search(r"leads?\b.*, such as ([\d ]+)", "".join(self.told[-2:]))
+            if example:
+                yield example.group(1)
                 continue
             if self._gimmick and f"'{self._gimmick}'" in self.told[-1] and self._rng.random() < 0.5:
                 yield f"{number} {self._gimmick[:4]}"
@@ -97,7 +97,7 @@ def test_a_whole_battle_by_number(format_id: str, gimmick: str, seat: int) -> No
     assert "The foe sent out" in terminal.text
     assert "\nTurn 2" in terminal.text
     assert re.search(r"\d+-\d+%", terminal.text), "damage ranges"
-    assert re.search(r"PP \d+/\d+", terminal.text)
+    assert re.search(r"PP\n   1  .* \d+/\d+\n", terminal.text)
     loser = "Your" if outcome < 0 else "The foe's"
     assert re.fullmatch(rf"{loser} .+ fainted\.", [line for line in terminal.told if "fainted." in line][-1])
     if "doubles" in format_id:
@@ -122,7 +122,9 @@ def test_team_preview_takes_numbers_leads_first(format_id: str, wanted: int) -> 
         play(format_id, terminal)
     refused = [line for line in terminal.told if "is no choice" in line]
     assert len(refused) == 5
-    assert f"{wanted} different number" in refused[0]
+    assert (f"{wanted} numbers from 1 to 6 with spaces between them" if wanted > 1 else "a number from 1") in refused[0]
+    assert ("the two leads first, such as 6 5 1 2" in refused[0]) == (wanted == 4)
+    assert ("stands on the left" in terminal.text) == (wanted > 1), "the order of the leads is not ours to choose"
     team = [line.split()[1].split("-")[0] for line in terminal.told if re.match(r"   \d  ", line)]
     sent = [line for line in terminal.told if line.startswith("You sent out")]
     leads = [5] if wanted == 1 else [1, 5]
@@ -149,7 +151,7 @@ def test_help_says_what_can_be_typed_and_quit_leaves() -> None:
     with pytest.raises(EOFError):
         play("gen1randombattle", terminal)
     told = terminal.text.partition("> help")[2]
-    for words in ("Type a number from 1 to 9.", "resign  give the battle up", "quit    leave", "PP, how often"):
+    for words in ("Type a number from 1 to 9.", "resign  give the battle up", "quit    leave", "PP: how often"):
         assert words in told
     assert "> 1" not in told, "nothing was asked after quit"
 
@@ -213,15 +215,61 @@ def test_the_game_offers_a_human_who_needs_battles_of_this_process() -> None:
         arena.close()
 
 
-def test_on_a_narrow_terminal_a_line_goes_on_below_its_last_column(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    text = "\n   9  switch to Mr. Mime        100%      Seismic Toss, Psychic, Thunder Wave, Thunderbolt"
-    print_wrapped(text)
-    assert capsys.readouterr().out == text + "\n"  # in a file or a pipe lines stay whole
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    print_wrapped(text)
-    first, second = capsys.readouterr().out.strip("\n").splitlines()
-    assert first == "   9  switch to Mr. Mime        100%      Seismic Toss, Psychic, Thunder Wave,"
-    assert second == " " * first.index("Seismic") + "Thunderbolt"
+@pytest.fixture
+def on_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Prints to a terminal of 80 columns that knows colours; returns what came out."""
+
+    def shown(text: str, **environment: str) -> str:
+        for name, value in {"COLUMNS": "80", "TERM": "xterm-256color", "FORCE_COLOR": "1", **environment}.items():
+            monkeypatch.setenv(name, value)
+        print_battle(text)
+        return capsys.readouterr().out
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return shown
+
+
+def test_a_choice_takes_one_row_of_a_terminal_and_other_lines_go_on_below(on_terminal: Callable[..., str]) -> None:
+    choice = "   9  Urshifu-Rapid-Strike  100% PAR  Surging Strikes, Close Combat, Aqua Jet, Swords Dance"
+    (row,) = on_terminal(choice, NO_COLOR="1").splitlines()
+    assert row == choice[:79].rstrip(" ,") + "…"
+    story = "The foe's Urshifu-Rapid-Strike used Surging Strikes on your Great Tusk, which has lost a lot of its HP."
+    first, second = on_terminal(story, NO_COLOR="1").splitlines()
+    assert f"{first} {second.strip()}" == story
+
+
+def test_hp_types_and_effects_are_coloured_on_a_terminal(on_terminal: Callable[..., str]) -> None:
+    for left, code in ((100, 32), (51, 32), (50, 33), (20, 31)):
+        assert f"\x1b[{code}m{left}%\x1b[0m" in on_terminal(f"Foe, 6 left: Muk L74 (Poison) {left}%")
+    assert "\x1b[35mPoison\x1b[0m" in on_terminal("Foe, 6 left: Muk L74 (Poison) 80%")
+    shown = on_terminal("   1  Ice Beam  40-47%  x2 may KO  Ice special     95         16/16")
+    assert "\x1b[32mx2\x1b[0m" in shown
+    assert "\x1b[36mIce\x1b[0m special" in shown
+    assert "  Ice Beam  40-47%  " in shown, "neither the name of a move nor damage is a type or HP"
+
+
+def test_elsewhere_lines_are_plain_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "   9  Urshifu-Rapid-Strike  100% PAR  Surging Strikes, Close Combat, Aqua Jet, Swords Dance, and so on"
+    print_battle(text)
+    assert capsys.readouterr().out == text + "\n"
+
+
+def test_a_turn_fits_on_a_small_terminal() -> None:
+    terminal = Terminal(["1"])
+    with pytest.raises(EOFError):
+        play("gen1randombattle", terminal, seed=5)
+    turn = terminal.text.partition("> 1\n")[2].splitlines()
+    assert any(" used " in line for line in turn)
+    assert len(turn) < 24, "with the prompt it has at most 24 rows"
+    assert all(len(line) <= 80 for line in turn)
+
+
+def test_how_well_a_move_works_follows_from_types_and_damage() -> None:
+    terminal = Terminal([])
+    with pytest.raises(EOFError):
+        play("gen1randombattle", terminal, seed=5)
+    rows = {line[6:].split("  ")[0]: line for line in terminal.told if re.match(r"   \d  ", line)}
+    assert "Dugtrio L73 (Ground)" in terminal.text
+    assert re.search(r"106-125% +x2 KO +Water special +95 ", rows["Surf"])
+    assert re.search(r"89-104% +x2 may KO +Ice special +120 +90 ", rows["Blizzard"])
+    assert re.search(r"25-30% +Normal physical +85 ", rows["Body Slam"])

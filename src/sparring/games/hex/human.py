@@ -7,10 +7,20 @@ from rich.console import Console
 from rich.text import Text
 
 from sparring.core import Answers, Decisions, InputError
-from sparring.core.by_hand import Course, Resigned, TakenBack
+from sparring.core.by_hand import Course, Keyboard, Resigned, TakenBack
 from sparring.core.text import printable
 from sparring.games.hex.settings import HexSettings
-from sparring.games.hex.text import SIGNS, Record, cell_name, draw_board, mirrored, parse_move, write_sgf
+from sparring.games.hex.text import (
+    CHAINED,
+    SIGNS,
+    Record,
+    cell_name,
+    draw_board,
+    mirrored,
+    parse_move,
+    winning_chain,
+    write_sgf,
+)
 
 _SIDES = ("You are X and connect top and bottom.", "You are O and connect left and right.")
 _STYLES = {
@@ -18,8 +28,10 @@ _STYLES = {
     r"(?m)^ *\d+|\d+$": "blue",
     SIGNS[1]: "bold red",
     SIGNS[2]: "bold blue",
+    CHAINED[1]: "bold reverse red",
+    CHAINED[2]: "bold reverse blue",
     r"\.": "dim",
-    r"\[.\]": "reverse",
+    rf"\[[{SIGNS[1]}{SIGNS[2]}]\]": "reverse",
 }
 """What is coloured, where colours can be shown: stones, and the edges that each side connects."""
 _HELP = {
@@ -45,31 +57,44 @@ class HumanPlayer:
     """Asks for each row's move until it is legal. `EOFError` from `ask` (the end of the input) goes to the caller."""
 
     def __init__(
-        self, settings: HexSettings, *, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print_text
+        self,
+        settings: HexSettings,
+        *,
+        ask: Callable[[str], str] | None = None,
+        tell: Callable[[str], None] = print_text,
     ) -> None:
         self._size = settings.size
         self._opening = settings.opening
         self._swap = settings.swap
-        self._ask = ask
+        self._ask = ask or Keyboard()
         self._tell = tell
         self._course: Course | None = None
+        self._told = 0
+        """How many moves of the course have been told."""
+        self._invited = False
+        self._resigned = False
 
     def sit(self, course: Course) -> None:
         """From now on the last move is marked, and moves can be taken back."""
         self._course = course
-        self._tell("Type a cell such as c4, or help.")
 
     def show(self, decisions: Decisions, *, seat: int) -> None:
-        """Each row's board as it lies, whichever seat the person has, and the rival's last move."""
-        last = self._last_move()
+        """The rival's move, if it is new, and each row's board as it lies, whichever seat the person has."""
+        last, moves = self._last_move(), self._moves()
         for row, mover in enumerate(decisions.seat.tolist()):
             planes = decisions.observation["planes"][row]
             black, white = (planes[0], planes[1]) if mover == 0 else (planes[1].T, planes[0].T)
-            if self._course is not None and self._course.moves and self._course.moves[-1][0] != seat:
-                move = self._moves()[-1]
-                did = "swaps" if move == self._size**2 else f"plays {cell_name(self._size, move)}"
+            stones = (black + 2 * white).ravel().tolist()
+            if self._course is not None and len(moves) > self._told and self._course.moves[-1][0] != seat:
+                did = "swaps" if moves[-1] == self._size**2 else f"plays {cell_name(self._size, moves[-1])}"
                 self._tell(f"\n{printable(self._course.rival)} {did}.")
-            self._tell(draw_board(self._size, (black + 2 * white).ravel().tolist(), last=last))
+            chains = [winning_chain(self._size, stones, colour) for colour in (0, 1)]
+            for colour in (0, 1):
+                if chains[colour]:
+                    whose = "Your" if colour == seat else "Their"
+                    self._tell(f"{whose} chain is complete; its stones are marked {CHAINED[1 + colour]}.")
+            self._tell(draw_board(self._size, stones, last=last, chain=[*chains[0], *chains[1]]))
+        self._told = len(moves)
 
     def act(self, decisions: Decisions) -> Answers:
         """One question a row."""
@@ -89,7 +114,10 @@ class HumanPlayer:
         seat = self._course.seat
         names = ["you", self._course.rival] if seat == 0 else [self._course.rival, "you"]
         winner = None if outcome is None else seat if outcome > 0 else 1 - seat
-        return write_sgf(Record(self._size, tuple(self._moves()), black=names[0], white=names[1], winner=winner))
+        moves = tuple(self._moves())
+        return write_sgf(
+            Record(self._size, moves, black=names[0], white=names[1], winner=winner, resigned=self._resigned)
+        )
 
     def _moves(self) -> list[int]:
         """The moves of the match in the absolute frame."""
@@ -110,6 +138,9 @@ class HumanPlayer:
         allowed = f"a free cell from a1 to {cell_name(size, size * size - 1)}" + (", or swap" if swap_open else "")
         if swap_open:
             self._tell("You may swap: their stone becomes yours, mirrored across the diagonal, and it is their turn.")
+        if self._course is not None and not self._invited:
+            self._tell("Type a cell such as c4, or help.")
+            self._invited = True
         while True:
             text = self._ask("Your move, or swap: " if swap_open else "Your move: ")
             if self._command(text.strip().lower(), here):
@@ -138,10 +169,13 @@ class HumanPlayer:
             move = action if here.seat[0] == 0 else mirrored(size, action)
             self._tell(f"{printable(course.rival)} would play {cell_name(size, move)}.")
         elif word == "undo" and course.undoable:
+            self._tell("\nTaken back.")
             raise TakenBack
         elif word == "undo":
             self._tell("There is no move of yours to take back.")
         elif word == "resign":
+            self._resigned = True
+            self._tell("\nYou resigned.")
             raise Resigned
         elif word == "quit":
             raise EOFError

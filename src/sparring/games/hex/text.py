@@ -15,6 +15,10 @@ from sparring.core.text import printable
 COLOURS = ("black", "white")
 SIGNS = (".", "X", "O")
 """How `draw_board` shows an empty cell, black and white."""
+CHAINED = ("", "#", "@")
+"""How it shows the stones of a chain that connects the edges of black, of white."""
+_STEPS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
+"""From a cell to its neighbours, in rows and columns."""
 _SWAPS = ("swap", "swap-pieces")
 _KEY = re.compile(r"[A-Z]+")
 _VALUE = re.compile(r"\[((?:\\.|[^\]\\])*)\]", re.DOTALL)
@@ -33,6 +37,8 @@ class Record:
     """The name of who played seat 1."""
     winner: int | None = None
     """The seat that won, None if the record does not say."""
+    resigned: bool = False
+    """The other seat gave the match up."""
 
 
 def cell_name(size: int, move: int) -> str:
@@ -81,15 +87,41 @@ def stones_after(size: int, moves: Sequence[int]) -> list[int]:
     return stones
 
 
-def draw_board(size: int, stones: Sequence[int], *, last: int | None = None) -> str:
+def winning_chain(size: int, stones: Sequence[int], seat: int) -> list[int]:
+    """The fewest stones that connect the edges of `seat`, from one to the other; none if it has not connected them."""
+
+    def along(cell: int) -> int:
+        return cell // size if seat == 0 else cell % size
+
+    reached: dict[int, list[int]] = {}
+    """The way to each stone that is connected to the first edge."""
+    for cell, stone in enumerate(stones):
+        if stone == seat + 1 and along(cell) == 0:
+            reached[cell] = [cell]
+    waiting = list(reached)
+    for cell in waiting:
+        if along(cell) == size - 1:
+            return reached[cell]
+        row, column = divmod(cell, size)
+        for down, right in _STEPS:
+            beside = cell + down * size + right
+            on_board = 0 <= row + down < size and 0 <= column + right < size
+            if on_board and stones[beside] == seat + 1 and beside not in reached:
+                reached[beside] = [*reached[cell], beside]
+                waiting.append(beside)
+    return []
+
+
+def draw_board(size: int, stones: Sequence[int], *, last: int | None = None, chain: Sequence[int] = ()) -> str:
     """The board as a rhombus of `SIGNS`, leaning right as it goes down, with letters and numbers around it.
 
-    The cell `last` is in brackets.
+    The cell `last` is in brackets, and the stones of `chain` have signs of their own.
     """
+    signs = [CHAINED[stone] if cell in chain else SIGNS[stone] for cell, stone in enumerate(stones)]
     letters = " ".join(chr(ord("a") + column) for column in range(size))
     lines = ["   " + letters]
     for row in range(size):
-        cells = " ".join(SIGNS[stone] for stone in stones[row * size : (row + 1) * size])
+        cells = " ".join(signs[row * size : (row + 1) * size])
         if last is not None and last // size == row:
             at = 2 * (last % size) + 1
             cells = f" {cells} "
@@ -125,7 +157,7 @@ def write_sgf(record: Record) -> str:
         if name:
             head += f"{key}[{_escape(name)}]"
     if record.winner is not None:
-        head += f"RE[{'BW'[record.winner]}+]"
+        head += f"RE[{'BW'[record.winner]}+{'R' if record.resigned else ''}]"
     moves = "".join(f";{'BW'[n % 2]}[{_move_text(record.size, move)}]" for n, move in enumerate(record.moves))
     return f"(;{head}{moves})\n"
 
@@ -135,6 +167,7 @@ def read_sgf(text: str) -> Record:
     size = 0
     names = {"PB": "", "PW": ""}
     winner: int | None = None
+    resigned = False
     moves: list[int] = []
     for key, value, at in _sgf_properties(text):
         if key == "GM" and value != "11":
@@ -151,6 +184,7 @@ def read_sgf(text: str) -> Record:
             names[key] = value
         elif key == "RE":
             winner = {"B": 0, "W": 1}.get(value[:1].upper())
+            resigned = value[1:].upper() in ("+R", "+RESIGN")
         elif key in ("B", "W"):
             if not size:
                 raise InputError(
@@ -165,7 +199,7 @@ def read_sgf(text: str) -> Record:
                 raise InputError(f"{_where(text, at)}: {error}") from None
     if not size:
         raise InputError("the record has no board size; allowed is SZ[3] to SZ[19]")
-    return Record(size=size, moves=tuple(moves), black=names["PB"], white=names["PW"], winner=winner)
+    return Record(size, tuple(moves), black=names["PB"], white=names["PW"], winner=winner, resigned=resigned)
 
 
 def load_sgf(path: Path) -> Record:

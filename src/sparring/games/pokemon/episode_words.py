@@ -14,7 +14,7 @@ from sparring.games.pokemon.battle_view import BattleView
 from sparring.games.pokemon.columns import SLOTS, TEAM, Status
 from sparring.games.pokemon.dex import load_dex
 from sparring.games.pokemon.formats import find_format
-from sparring.games.pokemon.sight import Sight
+from sparring.games.pokemon.sight import Sight, aligned
 
 Row = Mapping[str, Array]
 """The fields of one decision's observation."""
@@ -41,7 +41,7 @@ class PokemonWords:
         view = BattleView(row)
         field = view.field
         if field.preview:
-            members = [self._sight.member(pokemon) for pokemon in view.own.team if pokemon.species]
+            members = aligned([self._sight.member(pokemon) for pokemon in view.own.team if pokemon.species])
             foes = [self._sight.species(pokemon) for pokemon in view.foe.team]
             return ["Team preview", "You:", *(f"  {member}" for member in members), f"Foe: {_listed(foes)}"]
         asked = "a replacement is asked for" if field.forced else ""

@@ -1,5 +1,8 @@
 """What a seat sees, as text for a person: the field, both sides, and what each order would do."""
 
+from collections.abc import Sequence
+from itertools import zip_longest
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +13,8 @@ from sparring.games.pokemon.battle_view import ActiveView, BattleView, PokemonVi
 from sparring.games.pokemon.columns import MOVES
 from sparring.games.pokemon.dex import CATEGORIES, Dex
 
+MOVE_COLUMNS = ("takes", "", "type", "power", "hits%", "PP")
+"""What the columns after a move's name say; the one without a heading: how well it works on the foe."""
 _OUTSIDE = {RECHARGE: "Recharge", STRUGGLE: "Struggle", FIGHT: "Fight"}
 _LAYERED = frozenset(("spikes", "toxic_spikes"))
 _UNSAID = frozenset(
@@ -27,8 +32,6 @@ class Sight:
     def __init__(self, dex: Dex, space: ActionSpace) -> None:
         self._dex = dex
         self._space = space
-        self._width = 24 if space.active == 1 else 32
-        """Of what an order is called; in doubles its target is part of it."""
 
     def position(self, view: BattleView) -> list[str]:
         """The field and both sides, the foe's first."""
@@ -39,26 +42,34 @@ class Sight:
                 f"{_words(name)} x{effect.count}" if name in _LAYERED else _words(name)
                 for name, effect in side.effects.items()
             ]
-            lines.append(f"{who}, {side.remaining} left{': ' if lies else ''}{', '.join(lies)}")
-            lines += [f"  {self._active(place, place.pokemon, who)}" for place in side.active if place.pokemon]
+            left = f"{who}, {side.remaining} left"
+            there = [self._active(place, place.pokemon, who) for place in side.active if place.pokemon]
+            lines.append(f"{left}: {there[0]}" if there else left)
+            lines += [" " * len(f"{left}: ") + pokemon for pokemon in there[1:]]
+            if lies:
+                lines.append(f"  on {'your' if who == 'You' else 'their'} side: {', '.join(lies)}")
         return lines
 
     def name_of(self, place: ActiveView) -> str:
         """The species at a place on the field."""
         return self._species(place.species)
 
-    def order(self, view: BattleView, ranges: NDArray[np.float64], offer: bytearray, place: int, order: int) -> str:
-        """What order `order` of own place `place` does; `ranges`: see `DamageEstimate.ranges`."""
+    def order(
+        self, view: BattleView, ranges: NDArray[np.float64], offer: bytearray, place: int, order: int
+    ) -> list[str]:
+        """What order `order` of own place `place` does, in the columns of `member` or `MOVE_COLUMNS`.
+
+        `ranges`: see `DamageEstimate.ranges`.
+        """
         orders = self._space.orders
         move, switch = int(orders.move[order]), int(orders.switch[order])
         if switch >= 0:
-            return self.member(view.own.team[switch], "switch to ")
+            return self.member(view.own.team[switch])
         locked = offer[PLACE_AT[place] + LOCKED]
         name = self.name(view, place, order, locked=locked)
         if move < 0 or orders.gimmick[order] or locked:
-            return name
-        about = self._about_move(view, ranges[place], place, move, int(orders.target[order]))
-        return f"{name:<{self._width}}  {about}" if about else name
+            return [name]
+        return [name, *self._about_move(view, ranges[place], place, move, int(orders.target[order]))]
 
     def name(self, view: BattleView, place: int, order: int, *, locked: int = 0) -> str:
         """The name of order `order` of own place `place`; `locked` as in an offer."""
@@ -82,12 +93,11 @@ class Sight:
         """The species of a Pokémon; "" if it is not known."""
         return self._species(pokemon.species)
 
-    def member(self, pokemon: PokemonView, what: str = "") -> str:
-        """A Pokémon of the own team, after `what` is done with it."""
+    def member(self, pokemon: PokemonView) -> list[str]:
+        """A Pokémon of the own team: its name, HP and status, and its moves."""
         moves = ", ".join(self._move(move.id) for move in pokemon.moves)
         status = "FNT" if pokemon.fainted else pokemon.status.upper()
-        name = what + self._species(pokemon.species)
-        return f"{name:<{self._width}}  {_percent(pokemon.hp):>4} {status:<3}  {moves}".rstrip()
+        return [self._species(pokemon.species), f"{_percent(pokemon.hp):>4} {status}".rstrip(), moves]
 
     def named(self, number: int) -> str:
         """The species with that number in the dex."""
@@ -107,26 +117,37 @@ class Sight:
             parts.append(f"has shown {', '.join(seen)}")
         return ", ".join(parts)
 
-    def _about_move(self, view: BattleView, ranges: NDArray[np.float64], place: int, move: int, target: int) -> str:
-        """Type, PP, accuracy, and the damage to each foe it may hit."""
+    def _about_move(
+        self, view: BattleView, ranges: NDArray[np.float64], place: int, move: int, target: int
+    ) -> list[str]:
+        """The `MOVE_COLUMNS` after the name; of a move that may hit both foes, what it does to each."""
         moves = view.own.active[place].moves
         if move >= len(moves):
-            return ""
+            return []
         number = self._dex.moves[moves[move].id]
         category = CATEGORIES[self._dex.move_category[number]]
-        parts = [f"{self._dex.types.ids[self._dex.move_type[number]].title()} {category.lower()}"]
-        parts.append(f"PP {moves[move].pp}/{moves[move].max_pp}")
-        if not self._dex.move_sure[number] and self._dex.move_accuracy[number] < 1:
-            parts.append(f"hits {self._dex.move_accuracy[number]:.0%}")
-        if category in ("", "Status") or target == 3:
-            return ", ".join(parts)
+        power, accuracy = int(self._dex.move_power[number]), float(self._dex.move_accuracy[number])
         foes = [target - 1] if target else range(self._space.active)
-        for index in foes:
-            foe = view.foe.active[index]
+        hit = [] if category in ("", "Status") or target == 3 else [view.foe.active[foe] for foe in foes]
+        damages, effects = [], []
+        for foe, index in zip(hit, foes, strict=False):
             if foe.pokemon is not None:
-                of = f" of {self.name_of(foe)}" if len(foes) > 1 else ""
-                parts.append(_damage(ranges[move, index], foe.pokemon.hp, of))
-        return ", ".join(parts)
+                factor = self._factor(number, foe) if power else 1.0
+                damages.append(_damage(ranges[move, index]))
+                effects.append(_effect(ranges[move, index], foe.pokemon.hp, factor))
+        return [
+            " / ".join(damages),
+            " / ".join(effect or "x1" for effect in effects) if any(effects) else "",
+            f"{self._dex.types.ids[self._dex.move_type[number]].title()} {category.lower()}",
+            f"{power or '':>5}",
+            f"{100 * accuracy:>5.0f}" if not self._dex.move_sure[number] and accuracy < 1 else "",
+            f"{moves[move].pp}/{moves[move].max_pp}",
+        ]
+
+    def _factor(self, move: int, foe: ActiveView) -> float:
+        """What the types of `foe` multiply the damage of move number `move` with."""
+        met = [self._dex.types[type] for type in foe.types]
+        return float(self._dex.effectiveness[self._dex.move_type[move], met].prod())
 
     def _move_name(self, place: ActiveView, move: int, gimmick: str) -> str:
         if move >= len(place.moves):
@@ -151,13 +172,23 @@ class Sight:
         return str(self._dex.raw["species"].get(id, {}).get("name", id))
 
 
-def _damage(damage: NDArray[np.float64], left: float, of: str) -> str:
-    """A hit's `float64[2]` lowest and highest damage, to a foe that has `left`."""
-    low, high = float(damage[0]), float(damage[1])
-    if high <= 0:
-        return f"0%{of}"
-    ending = " (knocks it out)" if low >= left else " (may knock it out)" if high >= left else ""
-    return f"{100 * low:.0f}-{100 * high:.0f}%{of}{ending}"
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of columns as lines, each column as wide as its longest entry."""
+    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
+    return ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=False)).rstrip() for row in rows]
+
+
+def _damage(damage: NDArray[np.float64]) -> str:
+    """A hit's `float64[2]` lowest and highest damage."""
+    return f"{100 * damage[0]:.0f}-{100 * damage[1]:.0f}%" if damage[1] > 0 else "0%"
+
+
+def _effect(damage: NDArray[np.float64], left: float, factor: float) -> str:
+    """How well a hit works on a foe that has `left`; "" for nothing special."""
+    if damage[1] <= 0:
+        return "no effect"
+    ending = "KO" if damage[0] >= left else "may KO" if damage[1] >= left else ""
+    return " ".join(filter(None, (f"x{factor:g}" if factor not in (0, 1) else "", ending)))
 
 
 def _words(name: str) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from sparring.core import InputError
-from sparring.games.pokemon.live.connection import Account, Pace, server_address, throttles
+from sparring.games.pokemon.live.connection import Account, Pace, page_address, server_address, throttles
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,18 @@ from sparring.games.pokemon.live.connection import Account, Pace, server_address
 )
 def test_addresses_may_be_short(typed: str, address: str) -> None:
     assert server_address(typed) == address
+
+
+@pytest.mark.parametrize(
+    ("typed", "page"),
+    [
+        ("localhost:8000", "http://localhost:8000"),
+        ("ws://127.0.0.1:8123/showdown/websocket", "http://localhost:8123"),
+        ("wss://sim3.psim.us/showdown/websocket", None),
+    ],
+)
+def test_a_browser_reaches_servers_of_this_machine(typed: str, page: str | None) -> None:
+    assert page_address(typed) == page
 
 
 @pytest.mark.parametrize("typed", ["http://localhost:8000", "ws://", "ws://host:nine", "ftp://x/y"])

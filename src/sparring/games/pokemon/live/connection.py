@@ -282,6 +282,15 @@ def server_address(text: str) -> str:
     return whole if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/showdown/websocket"
 
 
+def page_address(server: str) -> str | None:
+    """Where people reach a server of this machine with a browser; None for others, whose pages may be anywhere.
+
+    The page that lies there goes on to Showdown's own, which connects back to the server.
+    """
+    parts = urlsplit(server_address(server))
+    return f"http://localhost:{parts.port or 80}" if parts.hostname in _LOOPBACK else None
+
+
 def _reason(error: Exception) -> str:
     if isinstance(error, InvalidURI):
         return "not a WebSocket address"

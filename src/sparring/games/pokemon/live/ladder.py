@@ -17,13 +17,19 @@ from sparring.games.pokemon.arena import log_folder
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live.arena import LiveArena
 from sparring.games.pokemon.live.battle import LiveBattle
-from sparring.games.pokemon.live.connection import Account
+from sparring.games.pokemon.live.connection import Account, page_address
 from sparring.games.pokemon.live.server import Wish
 from sparring.games.pokemon.records import save_replay, save_text
 from sparring.games.pokemon.settings import PokemonSettings
 
 _TICK_SECONDS = 0.5
 _MOST_REASONS = 100
+_WAITING = {
+    "ladder": "looking for an opponent",
+    "challenge": "waiting for an answer to a challenge",
+    "accept": "waiting for a challenge",
+}
+"""What is going on while no battle is, by `Wish.how`."""
 
 
 @dataclass
@@ -63,10 +69,11 @@ class LadderReport:
         """Battles that were played out."""
         return self.score.matches
 
-    def text(self, running: int) -> str:
-        """How it stands, in one line, with `running` battles under way."""
+    def text(self, running: int, wish: Wish) -> str:
+        """How it stands, in one line: `running` battles are under way, or what `wish` waits for."""
         return (
-            f"{self.wins} won, {self.draws} drawn, {self.losses} lost, {running} running, "
+            f"{f'{running} running' if running else _WAITING[wish.how]}: "
+            f"{self.wins} won, {self.draws} drawn, {self.losses} lost, "
             f"{self.invalid_choices} invalid, {self.time_outs} timed out"
         )
 
@@ -183,6 +190,9 @@ def run_ladder(
     )
     report = LadderReport()
     lost: Exception | None = None
+    if plan.wish.how == "accept":
+        for server in plan.servers:
+            say(_invitation(plan, server))
     try:
         play_ladder(
             arena,
@@ -201,6 +211,13 @@ def run_ladder(
     if plan.save is not None:
         say(f"wrote {save_summary(plan.save, summary)}")
     return summary, lost
+
+
+def _invitation(plan: LadderPlan, server: str) -> str:
+    """How people challenge us on `server`."""
+    name, format, page = plan.account.name, plan.wish.format.id, page_address(server)
+    browser = f"; in a browser: {page}, then type /challenge {name}, {format}" if page else ""
+    return f"{name} waits for challenges in {format} on {server}{browser}"
 
 
 def save_summary(folder: Path, summary: dict[str, Any]) -> Path:
