@@ -56,7 +56,7 @@ def test_kept_matches_are_linked_by_the_way_from_the_page(summary, tmp_path):
     assert all(link.startswith("../") and "%20%26%20" in link for link in links)
     (tmp_path / "elsewhere").mkdir()
     found = {(tmp_path / "elsewhere" / unquote(link)).resolve() for link in links}
-    assert found == {path.resolve() for path in folder.glob("*.sgf")}
+    assert found == {path.resolve() for path in folder.glob("*.html")}
     drawn = {**summary["kept"][0], "winner": None, "expected": None, "players": [HOSTILE, HOSTILE]}
     page = tournament_page({**summary, "kept": [drawn]})
     assert "<td>drawn</td>" in page
