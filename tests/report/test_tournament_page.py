@@ -76,3 +76,16 @@ def test_a_browser_draws_it(summary, tmp_path):
     assert drawn.count("<circle") == 5 + 3
     assert drawn.count('title="') == 20
     assert drawn.count("<a href=") == len(summary["kept"])
+
+
+def test_settings_are_shown_as_they_are_typed(summary):
+    assert "; size 4, swap false, opening 2</p>" in tournament_page(summary)
+
+
+def test_ratings_have_a_scale_that_covers_them(summary):
+    page = tournament_page(summary)
+    scale = page[page.index("matches</td></tr>") : page.index("</table>")].rpartition("<tr>")[2]
+    marks = [int(text.replace(",", "")) for text in re.findall(r">([-+\d,]+)</text>", scale)]
+    assert 0 in marks
+    assert marks[0] <= min(one["interval"][0] for one in summary["players"])
+    assert marks[-1] >= max(one["interval"][1] for one in summary["players"])
