@@ -142,14 +142,14 @@ def curves(
     return _svg(_HEIGHT + (len(drawn) * _ROW if named else -10), parts)
 
 
-def ticks(low: float, high: float) -> list[float]:
-    """Three to five round numbers that cover `low` to `high`; a single value gets room on both sides."""
+def ticks(low: float, high: float, *, most: int = 3) -> list[float]:
+    """Round numbers that cover `low` to `high` in about `most` steps; a single value gets room on both sides."""
     size = max(abs(low), abs(high))
     if size < _NOTHING or high - low <= 1e-9 * size:
         room = size / 2 if size >= _NOTHING else 1.0
         low, high = low - room, high + room
-    power = 10.0 ** floor(log10((high - low) / 2))
-    step = next(step for factor in (1, 2, 5, 10) if (high - low) / (step := factor * power) <= 3)
+    power = 10.0 ** floor(log10((high - low) / most))
+    step = next(step for factor in (1, 2, 5, 10) if (high - low) / (step := factor * power) <= most)
     first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
     return [number * step for number in range(first, last + 1)]
 
