@@ -10,10 +10,16 @@ from importlib.resources.abc import Traversable
 from string import Template
 from typing import Any
 
+from sparring.core.text import printable
+
+_LONGEST_TITLE = 200
+
 
 def match_page(template: Traversable, *, title: str, data: Any) -> str:
     """The text of `template`, with `$title` and `$data` filled in; it writes any other `$` as `$$`."""
-    return Template(template.read_text("utf-8")).substitute(title=html.escape(title), data=_script_json(data))
+    return Template(template.read_text("utf-8")).substitute(
+        title=html.escape(printable(title, _LONGEST_TITLE)), data=_script_json(data)
+    )
 
 
 def _script_json(value: Any) -> str:

@@ -55,19 +55,25 @@ def test_matches_of_an_arena_are_followed_to_their_last_goal():
             points = results.points[at]
             record, ended = kept.pop(slot), ended + 1
             page = record.render(("ann", "</script>")).decode()
-            data = json.loads(re.search(r"const match = (\{.*\});", page).group(1))
+            data = match_in(page)
             assert data["goals"][-1] == [points[0], points[2]]
             assert record.margin == abs(points[0] - points[2])
             assert 60 <= len(data["ball"]) <= 76
             assert len(data["orange"]) == 2
-            assert page.count("</script>") == 1
+            assert page.count("</script>") == 2
+
+
+def match_in(page):
+    """What the page holds as data."""
+    return json.loads(re.search(r'<script type="application/json" id="match">(.*?)</script>', page).group(1))
 
 
 def test_the_page_stands_alone_and_holds_the_match(recordings):
     page = html_page(recordings[0])
     assert "http" not in page.replace("http-equiv", "")
-    assert "<b>toward" not in page.split("const match")[0]
-    data = json.loads(re.search(r"const match = (\{.*\});", page).group(1))
+    assert "<b>toward" not in page
+    assert "default-src 'none'" in page
+    data = match_in(page)
     assert len(data["ball"]) == len(data["cars"]) == len(data["goals"]) == 45
     assert len(data["pads"]) == 34
     assert len(data["taken"]) == 45
