@@ -1,9 +1,14 @@
-"""Output that nobody reads any more."""
+"""Output that nobody reads any more, and output that goes into a file."""
 
 import os
 import subprocess
 import sys
 
+from rich.console import Group
+from rich.padding import Padding
+
+from sparring.cli.app import show
+from sparring.report.tables import plain_table
 from tests.commands import SPARRING, one_line
 
 SCRIPT = """
@@ -71,3 +76,13 @@ def test_an_answer_that_never_comes_is_named():
     done = subprocess.run(watched, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
     one_line(done.stderr, "standard input ended where an answer was expected")
     assert done.returncode == 1
+
+
+def test_lines_into_a_file_end_where_their_text_ends(capsys):
+    table = plain_table("player", "score", right=["score"])
+    table.add_row("path", "1")
+    show(Group(Padding("first", (0, 0, 0, 2), expand=True), table, "last"))
+    lines = capsys.readouterr().out.split("\n")
+    assert lines[0] == "  first"
+    assert lines[-2:] == ["last", ""]
+    assert [line for line in lines if line != line.rstrip()] == []

@@ -9,6 +9,7 @@ import pytest
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.rollout.store import EpisodeStore, read_shard, shards
 from tests import hex as small
+from tests.games.hex.support import game_in
 from tests.warm import Process, run
 
 
@@ -72,7 +73,8 @@ def test_gtp_and_analysis_from_a_checkpoint(checkpoint, tmp_path):
     assert "? unknown command: rubbish" in answers
     record = tmp_path / "game.sgf"
     record.write_text("(;FF[4]GM[11]SZ[4];B[a1];W[b2];B[a2])")
-    analysis = run("analyse", "hex", checkpoint, record, "--simulations", "8")
+    page = tmp_path / "game.html"
+    analysis = run("analyse", "hex", checkpoint, record, "--simulations", "8", "--page", page)
     lines = [json.loads(line) for line in analysis.stdout.splitlines()]
     assert [line["ply"] for line in lines] == [0, 1, 2, 3]
     assert all(sum(c["visits"] for c in line["candidates"]) == 8 or line["ply"] for line in lines)
@@ -84,6 +86,12 @@ def test_gtp_and_analysis_from_a_checkpoint(checkpoint, tmp_path):
         assert best["line"][0] == line["best"]
         assert not set(best["line"]) & set(line["moves"]), "a principal variation lays stones on free cells"
         assert -1 <= best["value"] <= 1
+    shown = game_in(page.read_text())
+    assert shown["labels"] == ["a1", "b2", "a2"]
+    assert [look["black"] for look in shown["looks"]] == [
+        pytest.approx((1 + sign * line["value"]) / 2, abs=1e-4)
+        for sign, line in zip((1, -1, 1, -1), lines, strict=True)
+    ]
     bad = run("analyse", "hex", checkpoint, tmp_path / "none.sgf")
     assert bad.returncode == 2
     assert "none.sgf" in bad.stderr

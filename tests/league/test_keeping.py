@@ -7,10 +7,11 @@ import pytest
 
 from sparring.core import InputError
 from sparring.core.files import lock_folder
-from sparring.games.hex.text import load_sgf
+from sparring.games.hex.text import read_sgf
 from sparring.league.keeping import INDEX, KINDS, read_index
 from sparring.league.ledger import Ledger
 from sparring.league.tournament import Rules, Stopped, play_tournament
+from tests.games.hex.support import sgf_in
 
 PLAYERS = ["path", "random", "openspiel:3"]
 
@@ -72,7 +73,8 @@ def test_a_record_is_the_match_of_the_ledger(everything):
     folder, every = everything
     with Ledger(folder / "x.ledger") as ledger:
         for one in every["kept"]:
-            match, record = ledger.find([one["id"]])[one["id"]], load_sgf(folder / one["path"])
+            match = ledger.find([one["id"]])[one["id"]]
+            record = read_sgf(sgf_in((folder / one["path"]).read_text()))
             assert [record.black, record.white] == [seat.name for seat in match.seats] == one["players"]
             assert match.seats[record.winner].outcome == 1
             assert match.seats[record.winner].name == one["winner"]

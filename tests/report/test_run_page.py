@@ -31,10 +31,52 @@ def test_win_rates_have_their_intervals_and_losses_their_curves(tmp_path):
         )
     )
     assert "95% intervals of 100 matches" in page
-    assert "random: 0.8" in page
+    assert "random: 80.0%" in page
     assert "Policy loss <small>now 1.5</small>" in page
     assert page.count("<polyline") == 3
     assert "://" not in page
+
+
+def test_a_summary_tells_what_was_trained_where_and_how_well(tmp_path):
+    config = "game: hex\nsettings: {size: 5, swap: true}\nseed: 7\nlearner: {kind: ppo}\nevaluation: {matches: 100}\n"
+    folder = made(
+        tmp_path / "run",
+        update(1, time=1_700_000_000.5),
+        update(2, time=1_700_000_090.5, **{"rating/win_rate/path": 0.5, "rating/update": 1}),
+        update(3, time=1_700_000_125.5),
+        config=config,
+    )
+    (folder / "environment.json").write_text(json.dumps({"processor": "2 cores, Abacus", "torch": "2.0"}))
+    (folder / "ending.json").write_text(json.dumps({"how": "finished", "reason": "all decisions"}))
+    page = run_page(folder)
+    assert "size 5, swap true; seed 7; first update 2023-11-14 22:13 UTC; finished: all decisions" in page
+    assert "2 cores, Abacus; torch 2.0" in page
+    assert "<b>2:05</b>" in page
+    assert "<th>path</th><td>50.0%</td><td>40.4% - 59.6%</td><td>1</td>" in page
+    assert f"<pre>{config.strip()}</pre>" in page
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '{"how": ["<script>"], "reason": {}, "processor": "<script>"}'])
+def test_damaged_files_beside_the_metrics_leave_the_page_whole(tmp_path, content):
+    folder = made(tmp_path / "run", update(1, time=1e200), config=f"{CONFIG}seed: <script>\nsettings: [<script>]\n")
+    (folder / "environment.json").write_text(content)
+    (folder / "ending.json").write_text(content)
+    page = run_page(folder)
+    assert "<h2>Strength</h2>" in page
+    assert "<script>" not in page
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "said"),
+    [
+        ("{opponents: []}", "evaluation.opponents is empty"),
+        ("{opponents: [path], every: 12}", "after every 12 updates and at the end"),
+        ("{opponents: [path], every: 0}", "a rating comes at the end"),
+        ("3", "a rating comes at the end"),
+    ],
+)
+def test_a_run_without_a_rating_says_why(tmp_path, evaluation, said):
+    assert said in run_page(made(tmp_path / "run", update(1), config=f"game: hex\nevaluation: {evaluation}\n"))
 
 
 def test_validation_is_shown_by_kind_and_turn_with_calibration(tmp_path):
@@ -51,7 +93,7 @@ def test_validation_is_shown_by_kind_and_turn_with_calibration(tmp_path):
     for words in (
         "Held-out matches",
         "Likeliest by kind of choice",
-        "switch: 0.6",
+        "switch: 60.0%",
         "40.0%",
         "Calibration of the policy",
     ):

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
@@ -136,12 +136,27 @@ def test_away_from_a_terminal_every_evaluation_is_a_line_of_a_table(capsys):
         shown.update(39, 200_000, FIGURES)
         shown.update(40, 234_112, {name: value for name, value in FIGURES.items() if name != "loss/approx_kl"})
         shown.rated(40, SCORES, nash_conv=0.25)
-    heading, line = capsys.readouterr().err.splitlines()
-    assert " ".join(heading.split()) == "decisions done left decisions/s CPU memory policy value entropy KL win rate"
+    heading, line, *rating = capsys.readouterr().err.splitlines()
+    assert " ".join(heading.split()) == "decisions done left a second CPU MB policy value entropy KL"
     assert line.split()[:2] == ["234,112", "52%"]
     assert line.split()[3] == "61,200"
-    assert line.split()[6:11] == ["MB", "-0.0123", "0.231", "1.84", "-"]
-    assert line.endswith("random 99.5% [97.2, 99.9]  path 81.0% [75.0, 85.8]  NashConv 0.25  (update 40)")
+    assert line.split()[6:11] == ["-0.0123", "0.231", "1.84", "-"]
+    assert rating == ["  update 40:  random 99.5% [97.2, 99.9]  path 81.0% [75.0, 85.8]", "    NashConv 0.25"]
+    assert len(heading) == len(line) <= 80
+
+
+def test_away_from_a_terminal_only_a_rating_that_takes_long_is_told_before_its_end(capsys, monkeypatch):
+    times = iter((0.0, 9.0, 10.0, 15.0, 20.0))
+    with TrainingPanel(total=450_000) as shown:
+        shown.update(40, 234_112, FIGURES)
+        begun = monotonic() + 100
+        monkeypatch.setattr(panel, "monotonic", lambda: begun + now)
+        for now in times:
+            shown.doing(f"rating against path: {now:.0f} of 400 matches")
+    assert capsys.readouterr().err.splitlines() == [
+        "rating against path: 10 of 400 matches",
+        "rating against path: 20 of 400 matches",
+    ]
 
 
 def test_away_from_a_terminal_a_run_that_is_not_rated_is_not_silent_for_long(capsys, monkeypatch):

@@ -56,7 +56,7 @@ def test_kept_matches_are_linked_by_the_way_from_the_page(summary, tmp_path):
     assert all(link.startswith("../") and "%20%26%20" in link for link in links)
     (tmp_path / "elsewhere").mkdir()
     found = {(tmp_path / "elsewhere" / unquote(link)).resolve() for link in links}
-    assert found == {path.resolve() for path in folder.glob("*.sgf")}
+    assert found == {path.resolve() for path in folder.glob("*.html")}
     drawn = {**summary["kept"][0], "winner": None, "expected": None, "players": [HOSTILE, HOSTILE]}
     page = tournament_page({**summary, "kept": [drawn]})
     assert "<td>drawn</td>" in page
@@ -76,3 +76,16 @@ def test_a_browser_draws_it(summary, tmp_path):
     assert drawn.count("<circle") == 5 + 3
     assert drawn.count('title="') == 20
     assert drawn.count("<a href=") == len(summary["kept"])
+
+
+def test_settings_are_shown_as_they_are_typed(summary):
+    assert "; size 4, swap false, opening 2</p>" in tournament_page(summary)
+
+
+def test_ratings_have_a_scale_that_covers_them(summary):
+    page = tournament_page(summary)
+    scale = page[page.index("matches</td></tr>") : page.index("</table>")].rpartition("<tr>")[2]
+    marks = [int(text.replace(",", "")) for text in re.findall(r">([-+\d,]+)</text>", scale)]
+    assert 0 in marks
+    assert marks[0] <= min(one["interval"][0] for one in summary["players"])
+    assert marks[-1] >= max(one["interval"][1] for one in summary["players"])

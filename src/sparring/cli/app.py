@@ -92,7 +92,13 @@ def show_result(result: Mapping[str, Any], table: "Callable[[Any], RenderableTyp
 
 
 def show(result: "RenderableType") -> None:
-    """A result, as a table or a line, on standard output."""
+    """A result, as a table or a line, on standard output; files and pipes get no spaces at the ends of lines."""
     from rich.console import Console
 
-    Console().print(result, highlight=False)
+    console = Console()
+    if console.is_terminal:
+        console.print(result, highlight=False)
+        return
+    with console.capture() as captured:
+        console.print(result, highlight=False)
+    print("\n".join(line.rstrip() for line in captured.get().split("\n")), end="", flush=True)

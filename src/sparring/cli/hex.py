@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sparring.cli.app import app
+from sparring.cli.app import app, say
 from sparring.cli.options import EXTRA, NETWORK, DeviceOption, Seed, Threads, game_settings
 
 
@@ -47,7 +47,7 @@ def gtp(
 @app.command(
     rich_help_panel="Hex",
     context_settings=EXTRA,
-    epilog="Example: sparring analyse hex hex-7x7 game.sgf --simulations 256 > analysis.jsonl",
+    epilog="Example: sparring analyse hex hex-7x7 game.sgf --simulations 256 --page game.html > analysis.jsonl",
 )
 def analyse(
     context: typer.Context,
@@ -55,21 +55,27 @@ def analyse(
     player: Annotated[str, typer.Argument(help=NETWORK)],
     record: Annotated[Path, typer.Argument(help="An SGF game record.")],
     simulations: Annotated[int, typer.Option(min=1, help="Simulations at each position.")] = 64,
+    page: Annotated[Path | None, typer.Option(help="A page to write that shows the game and its analysis.")] = None,
     device: DeviceOption = "auto",
     threads: Threads = 0,
     seed: Seed = 0,
 ) -> None:
     """Look at every position of a game record: JSON lines with value and principal variation for each move."""
+    from sparring.core.files import write_file
     from sparring.games.hex.analysis import analyse_record
+    from sparring.games.hex.page import game_page
     from sparring.games.hex.text import load_sgf
     from sparring.league import Seating, Style
 
     seating = Seating.of(player, game=game, settings=game_settings(context), networks=True)
     style = Style(simulations=simulations, device=device, threads=threads)
-    for found in analyse_record(
-        load_sgf(record), lambda board: seating.searcher(board, seed=seed, style=style), seed=seed
-    ):
+    game_record, analyses = load_sgf(record), []
+    for found in analyse_record(game_record, lambda board: seating.searcher(board, seed=seed, style=style), seed=seed):
         print(json.dumps(found), flush=True)
+        analyses.append(found)
+    if page is not None:
+        write_file(page, game_page(game_record, analyses=analyses).encode())
+        say(f"the analysed game is in {page}")
 
 
 @app.command(rich_help_panel="Hex", epilog="Example: sparring sgf games/hex > games.sgf")

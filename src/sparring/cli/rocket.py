@@ -107,10 +107,14 @@ def inspect_rewards(
     out: Annotated[Path | None, typer.Option(help="Plot to write.  [default: RUN/rewards.svg]")] = None,
 ) -> None:
     """Plot what a row was paid by each component over the run, and print the first and last values."""
-    from sparring.games.rocket.reward_study import inspect_run
+    from sparring.core.files import write_file
+    from sparring.games.rocket.reward_study import first_and_last, reward_series
+    from sparring.report.rewards import rewards_plot, rewards_table
 
-    table, path = inspect_run(run, out or run / "rewards.svg")
-    show(table)
+    series = reward_series(run)
+    path, title = out or run / "rewards.svg", f"{run.resolve().name}: reward a row, by component"
+    write_file(path, rewards_plot(title, series).encode())
+    show(rewards_table(title, first_and_last(series)))
     say(f"wrote {path}")
 
 
@@ -127,6 +131,7 @@ def ablate_rewards(
     check_preset(preset, overrides or [])
 
     from sparring.games.rocket.reward_study import compare, variants
+    from sparring.report.rewards import ablation_table
     from sparring.training.config import load_config
     from sparring.training.loop import train
     from sparring.training.run import RunFolder
@@ -139,4 +144,4 @@ def ablate_rewards(
         say(f"{name}: {decisions:,} decisions in {path}")
         outcome = train(changed, game, RunFolder(path), say=say)
         scores[name] = {f"vs {rival}": score.win_rate for rival, score in outcome.scores.items()}
-    show(compare(folder, scores))
+    show(ablation_table(compare(folder, scores)))

@@ -14,6 +14,7 @@ from rich.text import Text
 from sparring.core.text import printable
 from sparring.report.page import facts, page
 from sparring.report.plots import columns, rows
+from sparring.report.settings import in_a_line
 
 _BAR = 30
 _TOP = 10
@@ -44,13 +45,7 @@ def statistics_page(found: Mapping[str, Any]) -> str:
 def _title(spec: Mapping[str, Any]) -> str:
     settings = dict(spec["settings"])
     name = settings.pop("format", None)
-    rest = ", ".join(f"{key} {_typed(value)}" for key, value in settings.items())
-    return printable(f"{spec['game']} {name or rest}", 200)
-
-
-def _typed(value: Any) -> str:
-    """A setting's value as people type it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return printable(f"{spec['game']} {name or in_a_line(settings)}", 200)
 
 
 def _lines(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """What a person sees while an agent trains: progress, speed, use of the machine, losses, and how well it plays.
 
-On a terminal this is a panel of a few rows, redrawn in place. Elsewhere it is a table that grows by a line with every
-evaluation, and every half minute in between.
+On a terminal this is a panel of a few rows, redrawn in place. Elsewhere it is a table of at most 80 columns that grows
+by a line with every evaluation, whose win rates follow below, and every half minute in between.
 """
 
 import sys
@@ -39,9 +39,12 @@ _RATE = len("100.0%")
 _NOTED = 72
 """Columns from which on a rating says after which update it was."""
 _COLUMNS = {
-    "decisions": 11, "done": 4, "left": 7, "decisions/s": 11, "CPU": 4, "memory": 9,
-    "policy": 9, "value": 8, "entropy": 7, "KL": 8,
+    "decisions": 11, "done": 4, "left": 7, "a second": 8, "CPU": 4, "MB": 6,
+    "policy": 8, "value": 7, "entropy": 7, "KL": 7,
 }  # fmt: skip
+"""Of the table, with their widths: with a space between each two they fit 78 columns."""
+_LINE = 78
+_INDENT = "  "
 
 
 class TrainingPanel(Display):
@@ -53,6 +56,7 @@ class TrainingPanel(Display):
         self._figures: Mapping[str, float] = {}
         self._rated: tuple[int, Mapping[str, Score], float | None] | None = None
         self._doing = ""
+        self._doing_since = 0.0
         self._lines = 0
         self._last_line = monotonic()
         self._tree = ProcessTree()
@@ -69,19 +73,23 @@ class TrainingPanel(Display):
         self._update, self._pace.done, self._figures = update, decisions, figures
         self._doing = ""
         if self._live is None and monotonic() - self._last_line >= _LINE_SECONDS:
-            self._print_line("")
+            self._print_line()
 
     def rated(self, update: int, scores: Mapping[str, Score], nash_conv: float | None = None) -> None:
         """Shows how the policy after update number `update` did, by opponent."""
         self._rated = (update, scores, nash_conv)
         self._doing = ""
         if self._live is None and self._figures:
-            self._print_line(f"{rating_text(scores, nash_conv)}  (update {update:,})")
+            self._print_line()
+            for line in rating_lines(update, scores, nash_conv):
+                self._print(line)
 
     def doing(self, text: str) -> None:
-        """Shows what keeps the run from its next update, such as a rating's matches."""
+        """Shows what keeps the run from its next update, such as a rating's matches; a line only if it takes long."""
+        if not self._doing:
+            self._doing_since = monotonic()
         self._doing = text
-        if self._live is None and monotonic() - self._last_line >= PLAIN_SECONDS:
+        if self._live is None and monotonic() - max(self._last_line, self._doing_since) >= PLAIN_SECONDS:
             self._print(text)
 
     def _render(self) -> RenderableType:
@@ -107,10 +115,10 @@ class TrainingPanel(Display):
             self._usage, self._sampled = self._tree.sample(), monotonic()
         return self._usage
 
-    def _print_line(self, rated: str) -> None:
+    def _print_line(self) -> None:
         """One line of the table, with its headings every now and then."""
         if self._lines % _LINES_A_HEADING == 0:
-            self._print("  ".join(name.rjust(width) for name, width in _COLUMNS.items()) + "  win rate")
+            self._print(" ".join(name.rjust(width) for name, width in _COLUMNS.items()))
         self._lines += 1
         groups = nested(self._figures)
         loss, usage = groups["loss"], self._sample()
@@ -120,11 +128,10 @@ class TrainingPanel(Display):
             self._pace.left,
             f"{groups['play']['decisions_per_second']:,.0f}",
             f"{usage.cores:.1f}",
-            _megabytes(usage.memory),
+            f"{usage.memory / 2**20:,.0f}",
             *(f"{loss[key]:.3g}" if key in loss else "-" for key in _LEARNING),
         ]
-        cells = (value.rjust(width) for value, width in zip(values, _COLUMNS.values(), strict=True))
-        self._print(f"{'  '.join(cells)}  {rated}".rstrip())
+        self._print(" ".join(value.rjust(width) for value, width in zip(values, _COLUMNS.values(), strict=True)))
 
     def _print(self, text: str) -> None:
         self._last_line = monotonic()
@@ -230,12 +237,17 @@ def _figure(value: float) -> str:
     return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1000 else f"{value:.1e}"
 
 
-def rating_text(scores: Mapping[str, Score], nash_conv: float | None = None) -> str:
-    """Win rates with their 95% intervals, by opponent."""
+def rating_lines(update: int, scores: Mapping[str, Score], nash_conv: float | None = None) -> list[str]:
+    """Win rates with their 95% intervals, by opponent: as many in a line as fit."""
     texts = []
     for name, score in scores.items():
         low, high = score.interval
         texts.append(f"{name} {score.win_rate:.1%} [{100 * low:.1f}, {100 * high:.1f}]")
     if nash_conv is not None:
         texts.append(f"NashConv {nash_conv:.3g}")
-    return "  ".join(texts)
+    lines = [f"{_INDENT}update {update:,}:"]
+    for text in texts:
+        if len(lines[-1]) + len(_INDENT) + len(text) > _LINE:
+            lines.append(_INDENT)
+        lines[-1] += f"{_INDENT}{text}"
+    return lines

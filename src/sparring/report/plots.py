@@ -92,8 +92,12 @@ def curves(
     high: float | None = None,
     across: str = "decisions",
     named: bool = True,
+    percent: bool = False,
 ) -> str:
-    """Lines over one axis, if `named` with names and last values below; `low` and `high` are shown in any case."""
+    """Lines over one axis, if `named` with names and last values below; `low` and `high` are shown in any case.
+
+    Shares are written in `percent`.
+    """
     drawn = [one for one in drawn if one.points]
     xs = [x for one in drawn for x, _ in one.points]
     ys = [y for one in drawn for _, y in one.points] + [end for one in drawn for pair in one.intervals for end in pair]
@@ -115,7 +119,7 @@ def curves(
     for value in marks:
         _, at = place(left, value).split(",")
         parts.append(f'<line x1="{_LEFT}" y1="{at}" x2="{_WIDTH}" y2="{at}"/>')
-        parts.append(_soft(_LEFT - 5, float(at) + 4, signed(value), end=True))
+        parts.append(_soft(_LEFT - 5, float(at) + 4, f"{100 * value:.4g}%" if percent else signed(value), end=True))
     parts.append(_soft(_LEFT, ground + 15, signed(left)))
     parts.append(_soft(_WIDTH, ground + 15, f"{signed(right)} {across}", end=True))
     for number, one in enumerate(drawn):
@@ -132,19 +136,20 @@ def curves(
         if named:
             below = _HEIGHT + number * _ROW
             parts.append(f'<rect class="{colour}" x="{_LEFT}" y="{below}" width="10" height="10"/>')
-            name = html.escape(f"{one.name[:60]}: {signed(one.points[-1][1])}")
+            last = one.points[-1][1]
+            name = html.escape(f"{one.name[:60]}: {f'{last:.1%}' if percent else signed(last)}")
             parts.append(f'<text x="{_LEFT + 16}" y="{below + 9}">{name}</text>')
     return _svg(_HEIGHT + (len(drawn) * _ROW if named else -10), parts)
 
 
-def ticks(low: float, high: float) -> list[float]:
-    """Three to five round numbers that cover `low` to `high`; a single value gets room on both sides."""
+def ticks(low: float, high: float, *, most: int = 3) -> list[float]:
+    """Round numbers that cover `low` to `high` in about `most` steps; a single value gets room on both sides."""
     size = max(abs(low), abs(high))
     if size < _NOTHING or high - low <= 1e-9 * size:
         room = size / 2 if size >= _NOTHING else 1.0
         low, high = low - room, high + room
-    power = 10.0 ** floor(log10((high - low) / 2))
-    step = next(step for factor in (1, 2, 5, 10) if (high - low) / (step := factor * power) <= 3)
+    power = 10.0 ** floor(log10((high - low) / most))
+    step = next(step for factor in (1, 2, 5, 10) if (high - low) / (step := factor * power) <= most)
     first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
     return [number * step for number in range(first, last + 1)]
 

@@ -1,4 +1,4 @@
-"""A training run as one page: curves of its metrics, win rates with intervals, calibration, accuracy by turn.
+"""A training run as one page: summary, curves of its metrics, win rates with intervals, calibration, accuracy by turn.
 
 It is made from the run's metrics.jsonl and config.yaml and needs no network. Any run will do, even one that is still
 training or was cut short.
@@ -16,12 +16,12 @@ from sparring.core import InputError
 from sparring.core.score import wilson_interval
 from sparring.core.settings import read_settings
 from sparring.core.text import printable
-from sparring.report.page import facts, page
+from sparring.report.page import page
 from sparring.report.plots import Curve, curves, shares, signed
+from sparring.report.run_summary import WIN_RATE, Line, mapping_in, ratings_table, run_summary, why_unrated
 
 _LONGEST_LINE = 1 << 20
 _SHARES = {"top1": "likeliest", "top3": "three likeliest", "frequent_top1": "most frequent of the game"}
-_WIN_RATE = "rating/win_rate/"
 _PART_OF_A_PAGE = {"loss": "Learning", "play": "Play", "time": "Where the time goes"}
 _LEARNING = {
     "policy_loss": ("Policy loss", ""),
@@ -41,22 +41,13 @@ _BY = {
     "format": "Likeliest by format",
 }
 
-Line = Mapping[str, float]
-
 
 def run_page(run: Path) -> str:
     """The page of the run in folder `run`; raises `InputError` if there is none."""
     lines = read_metrics(run)
     config = read_settings(run / "config.yaml")
-    sections = list(_sections(lines, config))
-    last, learner = lines[-1], config.get("learner")
-    shown = {
-        "game": str(config.get("game", "")),
-        "learner": str(learner.get("kind", "")) if isinstance(learner, dict) else "",
-        "updates": f"{int(last['update']):,}",
-        "decisions": f"{int(last['decisions']):,}",
-    }
-    body = [facts({name: printable(value, 60) for name, value in shown.items()})]
+    sections = _sections(lines, config)
+    body = [run_summary(run, lines, config)]
     body += [f'<h2>{title}</h2>\n<div class="plots even">{"".join(plots)}</div>' for title, plots in sections if plots]
     return page(f"Run {printable(run.resolve().name, 100)}", printable(str(run), 200), "\n".join(body), style="plots")
 
@@ -90,7 +81,7 @@ def _sections(lines: Sequence[Line], config: Mapping[str, Any]) -> Iterator[tupl
     for group, title in _PART_OF_A_PAGE.items():
         names = sorted({name for line in lines for name in line if name.startswith(f"{group}/")})
         if group == "time":
-            shown = curves([_curve(lines, name) for name in names], low=0.0)
+            shown = curves([_curve(lines, name) for name in names], low=0.0, percent=True)
             yield title, [_plot("Share of the time", "", shown)] if names else []
         else:
             yield (
@@ -114,19 +105,23 @@ def _called(name: str, lines: Sequence[Line]) -> tuple[str, str]:
 
 
 def _strength(lines: Sequence[Line], config: Mapping[str, Any]) -> Iterator[str]:
-    evaluation = config.get("evaluation")
-    matches = evaluation.get("matches") if isinstance(evaluation, dict) else None
-    names = sorted({name for line in lines for name in line if name.startswith(_WIN_RATE)})
+    given = mapping_in(config, "evaluation").get("matches")
+    matches = given if isinstance(given, int) and given > 0 else None
+    names = sorted({name for line in lines for name in line if name.startswith(WIN_RATE)})
+    solved = any("rating/nash_conv" in line for line in lines)
     if names:
-        found = [_curve(lines, name, label=name.removeprefix(_WIN_RATE)) for name in names]
-        if isinstance(matches, int) and matches > 0:
+        found = [_curve(lines, name, label=name.removeprefix(WIN_RATE)) for name in names]
+        if matches is not None:
             found = [
                 Curve(one.name, one.points, [wilson_interval(min(1.0, max(0.0, y)), matches) for _, y in one.points])
                 for one in found
             ]
-        about = f"95% intervals of {matches:,} matches" if isinstance(matches, int) else ""
-        yield _plot("Win rate", about, curves(found, low=0.0, high=1.0))
-    if any("rating/nash_conv" in line for line in lines):
+        about = "" if matches is None else f"95% intervals of {matches:,} matches"
+        yield _plot("Win rate", about, curves(found, low=0.0, high=1.0, percent=True))
+        yield _plot("Last ratings", "", ratings_table(lines, matches))
+    elif not solved:
+        yield f"<p>{html.escape(why_unrated(config))}</p>"
+    if solved:
         yield _plot("NashConv", "0 at an equilibrium", curves([_curve(lines, "rating/nash_conv")], low=0.0))
 
 
@@ -136,12 +131,12 @@ def _validation(lines: Sequence[Line], group: str) -> Iterator[str]:
         return
     yield _plot("Log loss", "of what was chosen", curves([_curve(validated, f"{group}/log_loss")]))
     told = [_curve(validated, f"{group}/{name}", label=label) for name, label in _SHARES.items()]
-    yield _plot("Predicted", "share of the choices that were among", curves(told, low=0.0, high=1.0))
+    yield _plot("Predicted", "share of the choices that were among", curves(told, low=0.0, high=1.0, percent=True))
     last = validated[-1]
     kinds = [kind for kind, _ in _parts(last, f"{group}/kind/") if kind != "forced"]
     by_kind = [_curve(validated, f"{group}/kind/{kind}/top1", label=kind) for kind in kinds]
     if by_kind:
-        yield _plot("Likeliest by kind of choice", "", curves(by_kind, low=0.0, high=1.0))
+        yield _plot("Likeliest by kind of choice", "", curves(by_kind, low=0.0, high=1.0, percent=True))
     for part, title in _BY.items():
         found = list(_parts(last, f"{group}/{part}/"))
         if found:

@@ -9,15 +9,16 @@ from urllib.parse import quote
 
 from sparring.report.page import page
 from sparring.report.plots import ticks
+from sparring.report.settings import in_a_line
 from sparring.report.tournament import sprt_text
 
-_WIDTH, _ROW = 640, 22
+_WIDTH, _ROW, _MARGIN = 640, 32, 36
 _HEIGHT, _LEFT, _FLOOR = 260, 60, 225
 
 
 def tournament_page(summary: Mapping[str, Any], folder: Path = Path()) -> str:
     """The page of what `league.tournament.play_tournament` returns; kept matches are linked from `folder`."""
-    settings = ", ".join(f"{key} {value}" for key, value in summary["settings"].items() if value not in ("", {}, None))
+    settings = in_a_line({key: value for key, value in summary["settings"].items() if value not in ("", None)})
     parts = []
     if "sprt" in summary:
         parts.append(_section("Test", f"<p>{html.escape(sprt_text(summary['sprt']))}</p>"))
@@ -42,33 +43,42 @@ def _section(title: str, body: str) -> str:
 
 
 def _ratings(summary: Mapping[str, Any]) -> str:
-    """One row per player: the rating as a dot, its interval as a line, followed by the numbers."""
+    """One row per player: the rating as a dot, its interval as a line, followed by the numbers; a scale below."""
     players: Sequence[Mapping[str, Any]] = summary["players"]
     low = min(min(one["interval"][0], one["rating"]) for one in players)
     high = max(max(one["interval"][1], one["rating"]) for one in players)
-    span = max(high - low, 1.0)
+    marks = ticks(low, high)
 
     def at(elo: float) -> float:
-        return float(8 + (elo - low) / span * (_WIDTH - 16))
+        return float(_MARGIN + (elo - marks[0]) / (marks[-1] - marks[0]) * (_WIDTH - 2 * _MARGIN))
 
+    def drawn(parts: str) -> str:
+        return f'<td class="plot"><svg viewBox="0 0 {_WIDTH} {_ROW}" role="img">{parts}</svg></td>'
+
+    grid = "".join(
+        f'<line class="{"soft" if elo else "zero"}" x1="{at(elo):.1f}" y1="0" x2="{at(elo):.1f}" y2="{_ROW}"/>'
+        for elo in marks
+    )
     rows = []
     for one in players:
         left, right = (at(elo) for elo in one["interval"])
-        drawn = (
-            f'<svg viewBox="0 0 {_WIDTH} {_ROW}" role="img">'
-            f'<line class="soft" x1="{at(0):.1f}" y1="0" x2="{at(0):.1f}" y2="{_ROW}"/>'
-            f'<line class="bar" x1="{left:.1f}" y1="11" x2="{right:.1f}" y2="11"/>'
-            f'<circle cx="{at(one["rating"]):.1f}" cy="11" r="5"/></svg>'
+        bar = (
+            f'<line class="bar" x1="{left:.1f}" y1="16" x2="{right:.1f}" y2="16"/>'
+            f'<circle cx="{at(one["rating"]):.1f}" cy="16" r="5"/>'
         )
         low_text, high_text = one["interval"]
         interval = "anchor" if one["player"] == summary["anchor"] else f"{low_text:+,.0f} to {high_text:+,.0f}"
         cells = (f"{one['rating']:+,.0f}", interval, f"{one['gxe']:.1%}", f"{one['matches']:,}")
         rows.append(
-            f'<tr><th>{html.escape(one["player"])}</th><td class="plot">{drawn}</td>'
+            f"<tr><th>{html.escape(one['player'])}</th>{drawn(grid + bar)}"
             + "".join(f"<td>{cell}</td>" for cell in cells)
             + "</tr>"
         )
     head = "<tr><th>player</th><td></td><td>rating</td><td>95% interval</td><td>GXE</td><td>matches</td></tr>"
+    scale = "".join(
+        f'<text x="{at(elo):.1f}" y="18" text-anchor="middle">{f"{elo:+,.0f}" if elo else "0"}</text>' for elo in marks
+    )
+    rows.append(f"<tr><th></th>{drawn(scale)}</tr>")
     return f'<table class="ratings">{head}{"".join(rows)}</table>'
 
 
@@ -90,7 +100,7 @@ def _heat(cell: Mapping[str, Any] | None) -> str:
     strength = abs(score - 0.5) * 2
     hue = 140 if score >= 0.5 else 8
     about = f"{cell['wins']} won, {cell['draws']} drawn, {cell['losses']} lost"
-    colour = f"background: hsl({hue} 60% {97 - 42 * strength:.0f}%)"
+    colour = f"background: hsl({hue} 60% {97 - 25 * strength:.0f}%)"
     return f'<td style="{colour}" title="{about}">{score:.0%}<small>{_matches(cell)}</small></td>'
 
 

@@ -45,6 +45,7 @@ from sparring.core.files import (
     write_file,
     write_folder,
 )
+from sparring.core.machine import machine_name
 from sparring.core.settings import convert, read_settings
 from sparring.league import Entrant
 from sparring.policy.checkpoint import Checkpoint, parse_tensors, save_checkpoint, tensor_bytes
@@ -301,6 +302,7 @@ def _environment() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "machine": platform.platform(),
+        "processor": machine_name(),
         "cpu_threads": str(torch.get_num_threads()),
         **{name: version(name) for name in packages},
     }

@@ -1,4 +1,9 @@
-"""A Hex arena that tests can ask for matches that are over."""
+"""A Hex arena that tests can ask for matches that are over, and what the page of a match holds."""
+
+import json
+import re
+from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -22,3 +27,16 @@ class RecordingArena(HexArena):
         for history, match, seat, action in zip(before, decisions.match, decisions.seat, actions, strict=True):
             if len(self.history(match)) <= len(history):
                 self.finished[int(match)] = [*history, int(action) if seat == 0 else mirrored(size, int(action))]
+
+
+def game_in(page: str) -> dict[str, Any]:
+    """What the page of a match holds as data."""
+    found = re.search(r'<script type="application/json" id="game">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    game: dict[str, Any] = json.loads(found.group(1))
+    return game
+
+
+def sgf_in(page: str) -> str:
+    """The SGF that the page of a match offers."""
+    return unquote(game_in(page)["sgf"].partition(",")[2])

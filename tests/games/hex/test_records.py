@@ -10,7 +10,7 @@ from sparring.games.hex.records import records
 from sparring.games.hex.text import read_sgf, stones_after, write_sgf
 from sparring.rollout import Collector, everyone, taking_turns
 from tests import hex as small
-from tests.games.hex.support import RecordingArena
+from tests.games.hex.support import RecordingArena, sgf_in
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -52,9 +52,9 @@ def test_every_match_is_handed_over_by_its_slot_before_its_result(settings):
         _, results = collector.advance()
         for slot, outcome in zip(results.match.tolist(), results.outcome, strict=True):
             found = kept.pop(slot)
-            record = read_sgf(found.render(("ann", "ben")).decode())
+            record = read_sgf(sgf_in(found.render(("ann", "ben")).decode()))
             assert (list(record.moves), record.winner) == (arena.finished[slot], int(np.argmax(outcome)))
-            assert (record.black, record.white, found.suffix) == ("ann", "ben", ".sgf")
+            assert (record.black, record.white, found.suffix) == ("ann", "ben", ".html")
             margins.append(found.margin)
     assert min(margins) >= 1
     assert len(set(margins)) > 1

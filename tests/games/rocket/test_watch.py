@@ -17,7 +17,7 @@ from sparring.games.rocket import setup
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.highlights import keep_highlights, read_highlights
 from sparring.games.rocket.players import RulePlayer, TowardBallPlayer
-from sparring.games.rocket.reward_study import inspect_run, plot, variants
+from sparring.games.rocket.reward_study import first_and_last, reward_series, variants
 from sparring.games.rocket.settings import RocketSettings
 from sparring.games.rocket.stream import open_stream, rocketsimvis_packet
 from sparring.games.rocket.watch import animated_picture, best_for_blue, html_page, record, summary, write_recording
@@ -55,19 +55,25 @@ def test_matches_of_an_arena_are_followed_to_their_last_goal():
             points = results.points[at]
             record, ended = kept.pop(slot), ended + 1
             page = record.render(("ann", "</script>")).decode()
-            data = json.loads(re.search(r"const match = (\{.*\});", page).group(1))
+            data = match_in(page)
             assert data["goals"][-1] == [points[0], points[2]]
             assert record.margin == abs(points[0] - points[2])
             assert 60 <= len(data["ball"]) <= 76
             assert len(data["orange"]) == 2
-            assert page.count("</script>") == 1
+            assert page.count("</script>") == 2
+
+
+def match_in(page):
+    """What the page holds as data."""
+    return json.loads(re.search(r'<script type="application/json" id="match">(.*?)</script>', page).group(1))
 
 
 def test_the_page_stands_alone_and_holds_the_match(recordings):
     page = html_page(recordings[0])
     assert "http" not in page.replace("http-equiv", "")
-    assert "<b>toward" not in page.split("const match")[0]
-    data = json.loads(re.search(r"const match = (\{.*\});", page).group(1))
+    assert "<b>toward" not in page
+    assert "default-src 'none'" in page
+    data = match_in(page)
     assert len(data["ball"]) == len(data["cars"]) == len(data["goals"]) == 45
     assert len(data["pads"]) == 34
     assert len(data["taken"]) == 45
@@ -145,21 +151,16 @@ def test_what_cannot_be_watched_is_refused_before_anything_is_played(words, line
     assert not list(tmp_path.iterdir())
 
 
-def test_every_component_has_a_colour_of_its_own():
-    drawn = plot({f"part{n}": [0.0, n] for n in range(20)}, title="many")
-    assert len(set(re.findall(r'stroke="(#......)" stroke-width="2"', drawn))) == 20
-
-
-def test_rewards_of_a_run_are_plotted(tmp_path):
+def test_rewards_of_a_run_are_read_by_component(tmp_path):
     lines = [{"update": n, "play/reward/touch": n / 10, "play/reward/goal": 1 - n / 10} for n in range(10)]
     lines.append({"update": 9, "rating/update": 9})  # the final rating
     (tmp_path / "metrics.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
-    table, path = inspect_run(tmp_path, tmp_path / "rewards.svg")
-    assert table.row_count == 2
-    assert path.read_text().count("<polyline") == 2
+    series = reward_series(tmp_path)
+    assert {name: len(values) for name, values in series.items()} == {"touch": 10, "goal": 10}
+    assert first_and_last(series) == {"touch": (0.0, 0.9), "goal": (1.0, pytest.approx(0.1))}
     (tmp_path / "metrics.jsonl").write_text(json.dumps({"update": 1}))
     with pytest.raises(InputError, match="no rewards by component"):
-        inspect_run(tmp_path, tmp_path / "rewards.svg")
+        reward_series(tmp_path)
 
 
 def test_an_ablation_leaves_out_one_component_at_a_time():
@@ -196,7 +197,7 @@ def test_an_ablation_trains_every_variant_and_compares_them(tmp_path):
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in runs.iterdir()) == ["all", "without-speed_to_ball", "without-touch"]
     for run in ("all", "without touch", "without speed_to_ball"):
-        assert re.search(rf"{run}\s+│\s+\d+\.\d\d", done.output), done.output
+        assert re.search(rf"{run}\s+\d+\.\d\d", done.output), done.output
     first = {path.name: json.loads((path / "metrics.jsonl").read_text().splitlines()[0]) for path in runs.iterdir()}
     assert first["all"]["play/reward/speed_to_ball"] != 0
     assert first["without-speed_to_ball"]["play/reward/speed_to_ball"] == 0

@@ -35,6 +35,8 @@ class HexArena:
     def __init__(self, settings: HexSettings, *, matches: int, seed: int) -> None:
         self.spec = hex_spec(settings)
         self.matches = matches
+        self.opening = settings.opening
+        """Random stones at the start of each match."""
         self.stages = Stages()
         cells = settings.size**2
         self._rules = Rules(settings.size, settings.swap, settings.opening)

@@ -6,12 +6,13 @@ import numpy as np
 
 from sparring.core import Episodes, InputError, MatchRecord
 from sparring.games.hex.arena import HexArena
+from sparring.games.hex.page import game_page
 from sparring.games.hex.players import stones_short
-from sparring.games.hex.text import Record, mirrored, stones_after, write_sgf
+from sparring.games.hex.text import Record, mirrored, stones_after
 
 
 def follow(arena: HexArena, ended: Callable[[int, MatchRecord], None]) -> None:
-    """Hands over every match of `arena` that ends, as SGF; opening stones are its first moves.
+    """Hands over every match of `arena` that ends, as a page; opening stones are its first moves.
 
     Its margin is how many stones the loser was short of a connection before the last move.
     """
@@ -20,10 +21,11 @@ def follow(arena: HexArena, ended: Callable[[int, MatchRecord], None]) -> None:
     def hear(slot: int, moves: list[int], winner: int) -> None:
         def render(names: Sequence[str]) -> bytes:
             black, white = names
-            return write_sgf(Record(size, tuple(moves), black=black, white=white, winner=winner)).encode()
+            record = Record(size, tuple(moves), black=black, white=white, winner=winner)
+            return game_page(record, opening=arena.opening).encode()
 
         margin = stones_short(size, stones_after(size, moves[:-1]), 1 - winner)
-        ended(slot, MatchRecord(margin=float(margin), suffix=".sgf", render=render))
+        ended(slot, MatchRecord(margin=float(margin), suffix=".html", render=render))
 
     arena.listen(hear)
 

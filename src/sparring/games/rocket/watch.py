@@ -1,10 +1,9 @@
 """See a match: recorded to arrays, shown as an HTML page that needs nothing else or as an animated picture.
 
-The page has a view from above and one from the side, pads, boost, score and touches; it can be stopped and moved
-through, and fits a window of any size.
+The page has a view from above and one from the side, cars by name, pads, boost, score and touches; it can be stopped
+and moved through, and fits a window of any size.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from sparring.core import Array, Decisions, InputError, MatchRecord, Player, Results, optional
 from sparring.core.files import write_file
+from sparring.core.pages import match_page
 from sparring.games.rocket import field
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.group import FieldView
@@ -229,9 +229,8 @@ def html_page(recording: Recording) -> str:
         "taken": [np.flatnonzero(away).tolist() for away in recording.taken],
         "pads": field.PAD_POSITIONS.astype(int).tolist(),
     }
-    template = files("sparring.games.rocket").joinpath("replay.html").read_text(encoding="utf-8")
-    text = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
-    return template.replace("/*RECORDING*/", text)
+    title = f"Rocket League: {' - '.join(recording.names)}"
+    return match_page(files("sparring.games.rocket") / "replay.html", title=title, data=data)
 
 
 def animated_picture(
