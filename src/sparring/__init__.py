@@ -75,33 +75,43 @@ _ELSEWHERE = {
 
 
 def train(
-    preset: str,
-    *overrides: str,
+    preset: str | Path,
+    *overrides: str | Mapping[str, Any],
     run: str | Path | None = None,
     mock_data: bool = False,
     on_update: "Callable[[Update], bool | None] | None" = None,
-    say: Callable[[str], None] = print,
+    say: Callable[[str], None] | None = print,
 ) -> "Outcome":
     """Trains an agent as `sparring train` does, and rates it.
 
+    Ctrl-C saves the run and then raises `KeyboardInterrupt`; the same call continues it.
+
     Args:
         preset: a preset's name, or the path of a YAML file.
-        overrides: `key=value` settings laid over it.
+        overrides: settings laid over it, as texts (`"learner.learning_rate=1e-3"`) or mappings
+            (`{"learner.learning_rate": 1e-3}`).
         run: the run folder, resumed if it exists; `runs/PRESET` by default.
         mock_data: for learners of data: play some matches first, and learn from those.
         on_update: called after each update with its metrics and the policy as it is then; returns True to stop there.
-        say: takes the messages of the run.
+        say: takes the messages of the run; None shows nothing, not even the panel.
     """
     from sparring.core import InputError
     from sparring.training.config import load_config
     from sparring.training.loop import train as run_training
     from sparring.training.run import RunFolder
 
+    if not isinstance(preset, str | Path):
+        raise InputError(f"preset = {preset!r}: allowed: the name of a preset, such as 'hex-quick', or a YAML file")
     if on_update is not None and not callable(on_update):
         raise InputError(f"on_update = {on_update!r}: allowed: a function of one `Update`, or None")
-    config, game = load_config(preset, overrides)
+    if say is not None and not callable(say):
+        raise InputError(f"say = {say!r}: allowed: a function of one text, or None for silence")
+    config, game = load_config(str(preset), overrides)
     folder = Path(run) if run is not None else Path("runs") / Path(preset).stem
-    return run_training(config, game, RunFolder(folder), mock_data=mock_data, on_update=on_update, say=say)
+    outcome = run_training(config, game, RunFolder(folder), mock_data=mock_data, on_update=on_update, say=say)
+    if outcome.stopped == "SIGINT":
+        raise KeyboardInterrupt(f"{folder} is saved; the same call continues it")
+    return outcome
 
 
 def evaluate(
@@ -160,7 +170,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__]
 
 
 class _BeforeNumba:

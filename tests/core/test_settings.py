@@ -7,7 +7,7 @@ import pytest
 from msgspec import Meta
 
 from sparring.core import InputError
-from sparring.core.settings import GameSettings, apply_overrides, convert, read_settings
+from sparring.core.settings import GameSettings, apply_overrides, convert, override_keys, read_settings
 
 
 class Inner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,9 +115,16 @@ def test_the_numbers_that_are_allowed_are_said(meta, words):
         Limited(x="much")
 
 
-def test_an_override_that_is_no_text_is_named():
-    with pytest.raises(InputError, match=r"override \{'size': 3\}: not text of the form key=value"):
-        apply_overrides({}, [{"size": 3}])
+def test_an_override_may_be_a_mapping_of_such_keys():
+    data = apply_overrides({"inner": {"rate": 2}, "size": 3}, [{"inner.rate": 0.5, "modes": ["1v1"]}, "size=4"])
+    assert convert(data, Outer, where="test") == Outer(inner=Inner(rate=0.5), modes=["1v1"], size=4)
+    assert override_keys([{"inner.rate": 0.5, "modes": []}, "size=4"]) == {"inner.rate", "modes", "size"}
+
+
+@pytest.mark.parametrize("override", [3, None, ["size=3"], {3: "size"}, {"": 1}])
+def test_an_override_that_is_neither_text_nor_such_a_mapping_is_named(override):
+    with pytest.raises(InputError, match="allowed: text such as 'decisions=8192', or a mapping"):
+        apply_overrides({}, [override])
 
 
 def test_a_missing_key_is_named():

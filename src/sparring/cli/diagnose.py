@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from sparring.cli.app import app, say, show
-from sparring.cli.options import AsJson
+from sparring.cli.options import AsJson, Overrides
 
 
 @app.command(rich_help_panel="This machine", epilog="Example: sparring diagnose hex-quick --whatif learner=2x")
 def diagnose(
     preset: Annotated[str | None, typer.Argument(help="A preset's name, or the path of a YAML file.")] = None,
-    overrides: Annotated[list[str] | None, typer.Argument(help="key=value settings laid over the preset.")] = None,
+    overrides: Overrides = None,
     game: Annotated[
         str | None, typer.Option(help="Instead of a preset: the game, as its first preset plays it.")
     ] = None,

@@ -61,7 +61,11 @@ def analyse(
     seed: Seed = 0,
 ) -> None:
     """Look at every position of a game record: JSON lines with value and principal variation for each move."""
-    from sparring.core.files import write_file
+    from sparring.core.files import check_page, write_page
+
+    if page is not None:
+        check_page(page)
+
     from sparring.games.hex.analysis import analyse_record
     from sparring.games.hex.page import game_page
     from sparring.games.hex.text import load_sgf
@@ -74,7 +78,7 @@ def analyse(
         print(json.dumps(found), flush=True)
         analyses.append(found)
     if page is not None:
-        write_file(page, game_page(game_record, analyses=analyses).encode())
+        write_page(page, game_page(game_record, analyses=analyses))
         say(f"the analysed game is in {page}")
 
 

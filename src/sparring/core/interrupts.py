@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import parent_process
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from types import FrameType
 
 
@@ -32,6 +32,8 @@ class Interrupts:
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "Interrupts":
+        if not _signals_come_here():
+            return self
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *self._also):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._note)
@@ -60,14 +62,20 @@ class Noted:
         self._number = number
 
     def __enter__(self) -> "Noted":
-        self._before = signal.signal(self._number, self._note)
+        self._before = signal.signal(self._number, self._note) if _signals_come_here() else None
         return self
 
     def __exit__(self, *failure: object) -> None:
-        signal.signal(self._number, self._before)
+        if self._before is not None:
+            signal.signal(self._number, self._before)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
+
+
+def _signals_come_here() -> bool:
+    """Whether this thread may listen for signals; only the main one may, and others run without."""
+    return current_thread() is main_thread()
 
 
 @contextmanager

@@ -15,10 +15,10 @@ from sparring.core.text import printable
 _LONGEST_TITLE = 200
 
 
-def match_page(template: Traversable, *, title: str, data: Any) -> str:
-    """The text of `template`, with `$title` and `$data` filled in; it writes any other `$` as `$$`."""
+def match_page(template: Traversable, *, title: str, data: Any, **parts: str) -> str:
+    """The text of `template`, with `$title`, `$data` and the `parts` filled in; it writes any other `$` as `$$`."""
     return Template(template.read_text("utf-8")).substitute(
-        title=html.escape(printable(title, _LONGEST_TITLE)), data=_script_json(data)
+        title=html.escape(printable(title, _LONGEST_TITLE)), data=_script_json(data), **parts
     )
 
 

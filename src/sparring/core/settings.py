@@ -4,6 +4,7 @@ import typing
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -21,6 +22,8 @@ Count = Annotated[int, Meta(ge=1)]
 NonNegativeInt = Annotated[int, Meta(ge=0)]
 
 S = TypeVar("S")
+Override = str | Mapping[str, Any]
+"""Settings laid over others: `key.sub=value`, or values by such keys."""
 
 
 class GameSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,24 +100,37 @@ def read_settings(path: Path) -> dict[str, Any]:
     return data
 
 
-def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
-    """`data` with `key.sub=value` overrides laid over it; values are read as YAML."""
+def apply_overrides(data: dict[str, Any], overrides: Iterable[Override]) -> dict[str, Any]:
+    """`data` with `key.sub=value` texts, whose values are read as YAML, or `{"key.sub": value}` laid over it."""
     result: dict[str, Any] = {key: dict(v) if isinstance(v, Mapping) else v for key, v in data.items()}
-    for text in overrides:
-        if not isinstance(text, str):
-            raise InputError(f"override {text!r}: not text of the form key=value, such as 'decisions=8192'")
-        key, equals, value = text.partition("=")
-        if not equals or not key or not value:
-            raise InputError(f"override {text!r}: not of the form key=value, without spaces around =")
+    for key, value, where in chain.from_iterable(map(_entries, overrides)):
         *parents, last = key.split(".")
         place = result
         for parent in parents:
             below = place.setdefault(parent, {})
             if not isinstance(below, dict):
-                raise InputError(f"override {text!r}: {parent} has no keys of its own")
+                raise InputError(f"{where}: {parent} has no keys of its own")
             place = below
-        place[last] = parse_value(value, where=f"override {text!r}")
+        place[last] = value
     return result
+
+
+def override_keys(overrides: Iterable[Override]) -> set[str]:
+    """The keys that overrides set."""
+    return {key for key, _, _ in chain.from_iterable(map(_entries, overrides))}
+
+
+def _entries(override: Override) -> list[tuple[str, Any, str]]:
+    """What an override sets: key, value, and how a message names it."""
+    where = f"override {override!r}"
+    if isinstance(override, Mapping) and all(isinstance(key, str) and key for key in override):
+        return [(key, value, where) for key, value in override.items()]
+    if not isinstance(override, str):
+        raise InputError(f"{where}: allowed: text such as 'decisions=8192', or a mapping such as {{'decisions': 8192}}")
+    key, _, value = override.partition("=")
+    if not key or not value:
+        raise InputError(f"{where}: not of the form key=value, without spaces around =")
+    return [(key, parse_value(value, where=where), where)]
 
 
 def parse_value(text: str, *, where: str) -> Any:

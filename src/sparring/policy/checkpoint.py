@@ -17,7 +17,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
-from sparring.core import GameSpec, InputError, load_game
+from sparring.core import GameSpec, InputError, load_game, shipped_weights
 from sparring.core.checkpoints import ABOUT, WEIGHTS, locate_checkpoint
 from sparring.core.checksums import read_checked, with_checksums
 from sparring.core.files import write_folder
@@ -105,8 +105,13 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
-    """The checkpoint in folder `path`, or the best (else newest) one of a run folder; raises `InputError`."""
-    folder = locate_checkpoint(Path(path))
+    """The checkpoint in folder `path`, the best (else newest) one of a run folder, or weights that are shipped by name.
+
+    Raises `InputError` if there is none.
+    """
+    if not isinstance(path, str | Path):
+        raise InputError(f"a checkpoint is found by its folder or the name of shipped weights, not by {path!r}")
+    folder = locate_checkpoint(Path(path) if Path(path).exists() else shipped_weights().get(str(path), Path(path)))
     files = read_checked(folder, [ABOUT, WEIGHTS])
     try:
         data = json.loads(files[ABOUT])

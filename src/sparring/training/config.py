@@ -9,7 +9,7 @@ import msgspec
 
 from sparring.core import Game, InputError
 from sparring.core.networks import FACTORY
-from sparring.core.settings import convert
+from sparring.core.settings import Override, convert
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.choices import ChoiceSettings
 from sparring.learn.imitation import ImitationSettings
@@ -38,7 +38,7 @@ FREE_TO_CHANGE = {
 """Keys that may differ when a run is resumed."""
 
 
-def load_config(preset: str, overrides: Sequence[str]) -> tuple[TrainConfig, Game]:
+def load_config(preset: str, overrides: Sequence[Override]) -> tuple[TrainConfig, Game]:
     """The preset called `preset` (or the YAML file at that path) with overrides, fully validated."""
     return validate_config(read_preset(preset, overrides), where=preset)
 

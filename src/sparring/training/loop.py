@@ -10,7 +10,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparring.core import Game, Interrupts, Score
+import numpy as np
+
+from sparring.core import Game, InputError, Interrupts, Score
 from sparring.core.interrupts import Noted
 from sparring.core.processes import end_if_unguarded
 from sparring.inference.threads import set_threads
@@ -34,30 +36,42 @@ from sparring.training.trainee import Trainee
 
 @dataclass(frozen=True)
 class Update:
-    """A run after an update, for a callback."""
+    """A run after an update, for a callback.
+
+    Attributes:
+        update: how many updates there have been.
+        decisions: how many decisions have been trained on.
+        metrics: of this update, as in metrics.jsonl.
+        checkpoint: a copy of the policy.
+    """
 
     update: int
-    """How many updates there have been."""
     decisions: int
-    """Trained on so far."""
     metrics: Mapping[str, float]
-    """Of this update, as in metrics.jsonl."""
     checkpoint: Checkpoint
-    """A copy of the policy."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a call of `train` ended."""
+    """How a call of `train` ended.
+
+    Attributes:
+        updates: how many there have been.
+        decisions: how many decisions have been trained on.
+        finished: False if the run was asked to stop before its end; the same call continues it.
+        scores: of the last policy, by opponent; empty unless finished.
+        run: the run folder.
+        stopped: why it was asked to stop: a signal's name, the callback or the time limit; empty if finished.
+        leads: whether this process rates and writes: False for all but rank 0 of several.
+    """
 
     updates: int
     decisions: int
     finished: bool
-    """False when it was asked to stop before the end; the same call continues it."""
     scores: Mapping[str, Score]
-    """Of the last policy, by opponent; empty unless finished."""
+    run: Path
+    stopped: str = ""
     leads: bool = True
-    """Whether this process rates and writes: False for all but rank 0 of several."""
 
 
 def _trainee(
@@ -76,23 +90,23 @@ def train(
     *,
     mock_data: bool = False,
     on_update: Callable[[Update], bool | None] | None = None,
-    say: Callable[[str], None] = print,
+    say: Callable[[str], None] | None = print,
 ) -> Outcome:
     """Trains until `config.decisions`, resuming whatever `folder` holds, and rates the result.
 
     With `mock_data` matches are played first, beside the run folder, and learned from (`config.mock`). `on_update` is
-    called after each update; if it returns True or raises, the run is saved and stops there. If torchrun started
-    several processes, all play and learn, and only rank 0 rates, writes and prints.
+    called after each update; if it returns True or raises, the run is saved and stops there. Without `say` nothing is
+    shown. If torchrun started several processes, all play and learn, and only rank 0 rates, writes and prints.
     """
     end_if_unguarded()
     early = Noted(signal.Signals[f"SIG{config.job.signal}"])
     with early, parallel.joined(config.parallel.timeout_minutes), closing(folder):
         lead = parallel.rank() == 0
-        heard, say = on_update if lead else None, say if lead else _silent
+        heard, shown, say = on_update if lead else None, say is not None, say if lead and say is not None else _silent
         try:
             if mock_data:
                 config = with_mock_data(config, game, folder.path, say=say)
-            return _train(config, game, folder, early, on_update=heard, say=say)
+            return _train(config, game, folder, early, on_update=heard, shown=shown, say=say)
         except KeyboardInterrupt:
             folder.note_ending("stopped", "at once, by Ctrl-C")
             saved = folder.newest_resume
@@ -111,9 +125,10 @@ def _train(
     early: Noted,
     *,
     on_update: Callable[[Update], bool | None] | None,
+    shown: bool,
     say: Callable[[str], None],
 ) -> Outcome:
-    """`early` has noted whether the signal to stop came before `Interrupts` listened."""
+    """`early` has noted whether the signal to stop came before `Interrupts` listened; `shown`: with a panel."""
     check_report(config.report)
     check_data(config, where=config.game)
     lead, given, config = parallel.rank() == 0, config, own_config(config)
@@ -143,7 +158,7 @@ def _train(
             patient=parallel.size() > 1,
         )
         deadline, stopped, fault = Deadline(config.job.time_limit_hours), "", None
-        with reporting(folder, given, game, trainee, say) as reporter:
+        with reporting(folder, given, game, trainee, say, panel=shown) as reporter:
             with interrupts, Saver(trainee, ratings, folder, config.checkpoint) as saver:
                 while trainee.decisions < config.decisions and not stopped:
                     with saver.update():
@@ -170,7 +185,9 @@ def _train(
                     reporter.rated(trainee, rating)
         folder.note_ending("finished" if finished else "stopped", stopped or "all decisions", update=trainee.update)
     scores = ratings.latest.scores if finished and ratings.latest is not None else {}
-    return Outcome(trainee.update, trainee.decisions, finished, scores, leads=lead)
+    return Outcome(
+        trainee.update, trainee.decisions, finished, scores, folder.path, "" if finished else stopped, leads=lead
+    )
 
 
 def _resumed(folder: Path, trainee: Trainee, decisions: int) -> str:
@@ -185,9 +202,12 @@ def _told(on_update: Callable[[Update], bool | None] | None, update: Update) -> 
     if on_update is None:
         return False, None
     try:
-        return on_update(update) is True, None
+        enough = on_update(update)
     except Exception as error:
         return True, error
+    if enough is None or isinstance(enough, bool | np.bool_):
+        return bool(enough), None
+    return True, InputError(f"on_update returned {enough!r}: allowed: True to stop here, False or None to go on")
 
 
 def _reason_to_stop(interrupts: Interrupts, early: Noted, enough: bool, deadline: Deadline) -> str:
@@ -200,4 +220,4 @@ def _reason_to_stop(interrupts: Interrupts, early: Noted, enough: bool, deadline
 
 
 def _silent(text: str) -> None:
-    """What the processes other than rank 0 say."""
+    """What nobody wants to hear: a run without `say`, and the processes other than rank 0."""

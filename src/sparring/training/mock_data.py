@@ -45,7 +45,7 @@ def with_mock_data(config: TrainConfig, game: Game, run: Path, *, say: Callable[
             Seating.of(*[player] * (2 if records else 1), game=config.game, settings={**config.settings, **changes})
             for changes in config.mock.settings
         ]
-        busy = f"{episodes.parent}: another process plays mock data there; wait, or choose another run with --run"
+        busy = f"{episodes.parent}: another process plays mock data there; wait, or choose another with --run or run="
         lock = lock_folder(episodes.parent, busy=busy)
         try:
             (_as_records if records else _as_episodes)(config, seatings, episodes, say)

@@ -13,7 +13,7 @@ from sparring.core import Game, InputError, closest, game_names, instead, load_g
 from sparring.core.admitted import options, plain
 from sparring.core.code import code_names
 from sparring.core.networks import FACTORY, check_network
-from sparring.core.settings import apply_overrides, convert, read_settings
+from sparring.core.settings import Override, apply_overrides, convert, override_keys, read_settings
 from sparring.league.entrants import names_code
 from sparring.training.settings import RunSettings
 
@@ -30,7 +30,7 @@ def preset_names(game: str | None = None) -> dict[str, Path]:
     return found
 
 
-def check_preset(preset: str, overrides: Sequence[str]) -> None:
+def check_preset(preset: str, overrides: Sequence[Override]) -> None:
     """Raises `InputError` if a name or key of a preset with overrides is unknown; the learner's keys are not looked at.
 
     What takes seconds to import calls this first.
@@ -38,7 +38,7 @@ def check_preset(preset: str, overrides: Sequence[str]) -> None:
     check_run(read_preset(preset, overrides), where=preset)
 
 
-def check_installed(preset: str, overrides: Sequence[str]) -> None:
+def check_installed(preset: str, overrides: Sequence[Override]) -> None:
     """As `check_preset`; raises `InputError` also if what the game needs besides packages is not installed."""
     data = read_preset(preset, overrides)
     game = check_run(data, where=preset)
@@ -68,7 +68,7 @@ def _unknown_preset(preset: str, presets: Iterable[str]) -> InputError:
     return InputError(f"unknown preset {preset!r}{instead(preset, presets, label='presets', see='sparring presets')}")
 
 
-def read_preset(preset: str, overrides: Sequence[str]) -> dict[str, Any]:
+def read_preset(preset: str, overrides: Sequence[Override]) -> dict[str, Any]:
     """The preset called `preset` (or the YAML file at that path) with overrides, as plain data."""
     path = preset_path(preset)
     return _with_overrides(read_settings(path), overrides, path)
@@ -125,13 +125,13 @@ def with_stores(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "data": [data["data"]]} if isinstance(data.get("data"), str) else data
 
 
-def _with_overrides(data: dict[str, Any], overrides: Sequence[str], path: Path) -> dict[str, Any]:
+def _with_overrides(data: dict[str, Any], overrides: Sequence[Override], path: Path) -> dict[str, Any]:
     """`data` with overrides; code named in a run folder's file counts only if an override names it again."""
     if not (path.resolve().parent / STORED).exists():
         return apply_overrides(data, overrides)
     for name in code_names([data.get("settings"), data.get("mock")]):
         raise InputError(f"{path}: a run folder is data, and this names {name}, code of your own: use your own preset")
-    given = {text.partition("=")[0] for text in overrides}
+    given = override_keys(overrides)
     for key, name in _opponents_by_code(data):
         if given.isdisjoint((key, key.partition(".")[0])):
             raise InputError(f"{path}: among its opponents is {name}, code of your own: add {key}=... with all of them")

@@ -1,7 +1,7 @@
 """What a run reports while it trains: metrics on disk and in TensorBoard, and the panel on the screen."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from sparring.core import Game
@@ -45,15 +45,14 @@ class Reporter:
 
 @contextmanager
 def reporting(
-    folder: RunFolder, config: TrainConfig, game: Game, trainee: Trainee, say: Callable[[str], None]
+    folder: RunFolder, config: TrainConfig, game: Game, trainee: Trainee, say: Callable[[str], None], *, panel: bool
 ) -> Iterator[Reporter]:
-    """The reporter of a run; of several processes only rank 0 reports anything."""
+    """The reporter of a run, with or without a `panel`; of several processes only rank 0 reports anything."""
     if parallel.rank() != 0:
         yield Reporter()
         return
     settings = flat_settings(config, game)
-    with (
-        Metrics(folder.path, resumed_at=trainee.update, settings=settings, report=config.report, say=say) as metrics,
-        TrainingPanel(total=config.decisions, done=trainee.decisions, update=trainee.update) as panel,
-    ):
-        yield Reporter(metrics, panel)
+    with ExitStack() as stack:
+        metrics = Metrics(folder.path, resumed_at=trainee.update, settings=settings, report=config.report, say=say)
+        shown = TrainingPanel(total=config.decisions, done=trainee.decisions, update=trainee.update) if panel else None
+        yield Reporter(stack.enter_context(metrics), shown and stack.enter_context(shown))

@@ -89,7 +89,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         if path.exists() and not path.is_dir():
-            raise InputError(f"{path} is a file, not a run folder; choose another with --run")
+            raise InputError(f"{path} is a file, not a run folder; choose another with --run or run=")
         self.path = path
         self._lock: int | None = None
         self._opened = False
@@ -101,7 +101,8 @@ class RunFolder:
         `say` reports damaged states; an older one is used instead.
         """
         self._lock = lock_folder(
-            self.path, busy=f"{self.path}: another process is training there; wait, or choose another with --run"
+            self.path,
+            busy=f"{self.path}: another process is training there; wait, or choose another with --run or run=",
         )
         self.check(config)
         try:
@@ -124,7 +125,7 @@ class RunFolder:
         check_same_run(self.path, config)
         empty = all(is_leftover(path) or path.name == JOB for path in self.path.iterdir())
         if not empty and not (self.path / STORED).exists():
-            raise InputError(f"{self.path} is not empty and holds no run; choose another folder with --run")
+            raise InputError(f"{self.path} is not empty and holds no run; choose another folder with --run or run=")
 
     @property
     def opponents(self) -> Path:
@@ -285,7 +286,9 @@ def check_same_run(folder: Path, config: TrainConfig) -> None:
     stored = folder / STORED
     changed = differences(_read_config(stored), config) if stored.exists() else []
     if changed:
-        raise InputError(f"{folder} holds another run ({changed[0]}); choose another folder with --run, or delete it")
+        raise InputError(
+            f"{folder} holds another run ({changed[0]}); choose another folder with --run or run=, or delete it"
+        )
 
 
 def _read_config(path: Path) -> TrainConfig:

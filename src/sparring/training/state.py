@@ -173,7 +173,7 @@ def restore(state: ResumeState, trainee: Trainee, ratings: Ratings, *, run: Path
     if state.values.get("vocabulary", _digest(first_vocabulary(game))) != _digest(trainee.spec.vocabulary):
         raise InputError(
             f"{run}: trained with another version of {game}, whose numbers stand for other names; "
-            f"its weights can begin a new run: init={run}, in another folder with --run"
+            f"its weights can begin a new run: init={run}, in another folder with --run or run="
         )
     trainee.update = state.update
     trainee.decisions = int(state.values["decisions"])

@@ -11,10 +11,8 @@ from urllib.parse import quote
 
 from sparring.core.pages import match_page
 from sparring.core.text import printable
-from sparring.games.hex.text import COLOURS, Record, cell_name, parse_move, stones_after, write_sgf
+from sparring.games.hex.text import COLOURS, Record, cell_name, parse_move, stones_after, winning_chain, write_sgf
 
-_STEPS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
-"""From a cell to its neighbours, in rows and columns."""
 _MOST_CANDIDATES = 8
 _LONGEST_LINE = 12
 _LONGEST_NAME = 100
@@ -28,7 +26,7 @@ def game_page(record: Record, *, opening: int = 0, analyses: Sequence[Mapping[st
     """
     size = record.size
     stones = stones_after(size, record.moves)
-    chains = [_chain(size, stones, seat) for seat in (0, 1)]
+    chains = [winning_chain(size, stones, seat) for seat in (0, 1)]
     winner = next((seat for seat in (0, 1) if chains[seat]), record.winner)
     names = [
         printable(name, _LONGEST_NAME) or colour
@@ -49,33 +47,6 @@ def game_page(record: Record, *, opening: int = 0, analyses: Sequence[Mapping[st
     return match_page(
         files("sparring.games.hex") / "pages" / "game.html", title=f"Hex: {names[0]} - {names[1]}", data=data
     )
-
-
-def _chain(size: int, stones: Sequence[int], seat: int) -> list[int]:
-    """The fewest stones that connect the edges of `seat`, from one to the other; none if it has not connected them."""
-
-    def along(cell: int) -> int:
-        return cell // size if seat == 0 else cell % size
-
-    reached: dict[int, int | None] = {
-        cell: None for cell, stone in enumerate(stones) if stone == seat + 1 and along(cell) == 0
-    }
-    waiting = list(reached)
-    for cell in waiting:
-        if along(cell) == size - 1:
-            chain, at = list[int](), reached[cell]
-            while at is not None:
-                chain.append(at)
-                at = reached[at]
-            return [*reversed(chain), cell]
-        row, column = divmod(cell, size)
-        for down, right in _STEPS:
-            if 0 <= row + down < size and 0 <= column + right < size:
-                beside = cell + down * size + right
-                if stones[beside] == seat + 1 and beside not in reached:
-                    reached[beside] = cell
-                    waiting.append(beside)
-    return []
 
 
 def _look(size: int, analysis: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,22 +1,20 @@
 """A replay as one HTML page that needs no network: the battlefield, teams, HP over time and the battle in words.
 
 The page holds the protocol lines, each with its words from `words.Narrator`, and the types of what they name. Its
-script follows the lines (`pages/battle.js`) and draws what they come to (`pages/replay.js`). Nothing in a log can run
-as HTML: the lines are JSON without `<`, `>` and `&`, and the script shows text as text only.
+script follows the lines (`pages/battle.js`) and draws what they come to (`pages/replay.js`).
 """
 
-import html
-import json
 import re
 from functools import cache
 from importlib.resources import files
-from string import Template
 from typing import Any
 
 from sparring.core import InputError
+from sparring.core.pages import match_page
 from sparring.games.pokemon.dex import Dex, load_dex
 from sparring.games.pokemon.words import Narrator
 
+_PAGES = files("sparring.games.pokemon") / "pages"
 _UNSHOWN = re.compile(r"\|(t:|j|J|l|L|n|N|inactive|inactiveoff|raw|html|uhtml|uhtmlchange|rule|upkeep|debug)?(\||$)")
 """Lines that a replay has no use for: time stamps, comings and goings, timers, a server's own HTML."""
 _SPECIES = re.compile(r"^\|(?:poke|switch|drag|replace|detailschange|-formechange)\|[^|\n]*\|([^|,\n]+)", re.MULTILINE)
@@ -30,10 +28,11 @@ def replay_page(log: str) -> str:
     lines = [line for line in log.split("\n") if line.startswith("|") and not _UNSHOWN.match(line)]
     steps = [[line, narrator.tell(line)] for line in lines]
     battle = {"names": names, "tier": tier, "types": _types(log), "steps": steps}
-    return Template(_part("replay.html")).substitute(
-        title=html.escape(f"{tier}: {names['p1']} vs. {names['p2']}"),
+    return match_page(
+        _PAGES / "replay.html",
+        title=f"{tier}: {names['p1']} vs. {names['p2']}",
+        data=battle,
         style=_part("replay.css"),
-        battle=_script_json(battle),
         script=_part("battle.js") + _part("replay.js"),
     )
 
@@ -72,13 +71,7 @@ def _dex(log: str) -> Dex | None:
         return None
 
 
-def _script_json(value: object) -> str:
-    """JSON for the inside of a script element, which nothing in it can end or hide the end of."""
-    text = json.dumps(value)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
 @cache
 def _part(name: str) -> str:
     """A file of the page."""
-    return (files("sparring.games.pokemon") / "pages" / name).read_text("utf-8")
+    return (_PAGES / name).read_text("utf-8")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Array, Decisions, InputError, MatchRecord, Player, Results, optional
-from sparring.core.files import write_file
+from sparring.core.files import write_file, write_page
 from sparring.core.pages import match_page
 from sparring.games.rocket import field
 from sparring.games.rocket.arena import RocketArena
@@ -196,7 +196,7 @@ def summary(recording: Recording) -> str:
 
 def write_recording(recording: Recording, page: Path, picture: Path | None) -> list[Path]:
     """Writes the page, and the picture if one is wanted; returns what was written."""
-    write_file(page, html_page(recording).encode())
+    write_page(page, html_page(recording))
     if picture is None:
         return [page]
     write_file(picture, animated_picture(recording, kind=picture_kind(picture)))
