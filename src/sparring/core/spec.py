@@ -67,6 +67,11 @@ class GameSpec:
     vocabulary: Vocabulary | None = None
     """What numbers in the observation stand for, where the game numbers named things."""
 
+    def __str__(self) -> str:
+        """The game and its settings in one line: `hex (size=5, swap=False)`."""
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+        return f"{self.game} ({settings})" if settings else self.game
+
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready form, kept beside weights and episodes."""
         return {
