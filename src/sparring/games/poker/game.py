@@ -30,6 +30,9 @@ class TreeGame:
         self.players: Mapping[str, Callable[[Any, int], Player]] = {}
         self.tree = tree
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.name}>"
+
     def spec(self, settings: Any) -> GameSpec:
         """What rows look like: `state` is all that the seat knows."""
         check_settings(settings, self.settings)
