@@ -151,13 +151,13 @@ class EpisodeStore:
 def read_episodes(
     path: Path | str, *, game: str | None = None, say: Callable[[str], None] = print
 ) -> Iterator[Episodes]:
-    """The episodes of each shard in the store at `path`, in the order they were written.
+    """The episodes of each shard in the store at `path`, or of the one shard there, in the order they were written.
 
     Numbers of named things are translated to the game as installed here, or left as written if it is not; the
     vocabulary in the spec says which. `say` reports a translation. Raises `InputError` if there are no episodes, or if
     they are not of `game`.
     """
-    found = shards(Path(path))
+    found = [Path(path)] if Path(path).is_file() else shards(Path(path))
     if not found:
         raise InputError(f"{path}: no episodes here")
     told: list[str] = []
