@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparring.core import Array, Episodes, GameSpec, Headers, InputError, Steps, Vocabulary
+from sparring.core import Array, Episodes, GameSpec, Headers, InputError, RunError, Steps, Vocabulary
 from sparring.core.files import cannot_write, lock_folder, sweep, write_file
 from sparring.core.versions import present_vocabulary, stored_spec
 
@@ -133,7 +133,7 @@ class EpisodeStore:
     def add(self, content: bytes, episodes: ShardSize) -> Path:
         """Writes what `shard_bytes` made elsewhere as the next shard; its serial numbers must be new to this store."""
         if self._lock is None:
-            raise ValueError(f"{self.path}: this store has been closed")
+            raise RunError(f"{self.path}: the store is closed")
         path = self.path / f"{self._next:08d}{SUFFIX}"
         write_file(path, content)
         self._next += 1
