@@ -54,6 +54,8 @@ def test_samples_of_the_action_space_are_legal():
 
 def test_planes_are_numbers_not_pixels():
     env = MatchEnv("hex", size=3)
+    planes = env.observation_space["planes"]
+    assert (planes.low.min(), planes.high.max()) == (0, 1)
     observation, _ = env.reset(seed=0)
     assert env.observation_space["planes"].dtype == observation["planes"].dtype == np.float32
     seen = MatchAec("hex", size=3)

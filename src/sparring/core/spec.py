@@ -1,7 +1,7 @@
 """What a game looks like from outside: its seats, its actions, and the arrays a seat observes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -40,6 +40,9 @@ class Field:
 
     shape: tuple[int, ...]
     dtype: str
+    most: int | None = field(default=None, compare=False)
+    """The largest number in it, where that is less than the dtype's; 1 for planes of 0 and 1. Said to other libraries
+    (`adapters`), and no part of what is saved."""
 
     @property
     def nbytes(self) -> int:

@@ -35,7 +35,7 @@ def hex_spec(settings: HexSettings) -> GameSpec:
         settings={"size": size, "swap": settings.swap},
         seats=2,
         actions=size * size + settings.swap,
-        observation={"planes": Field((2, size, size), "uint8")},
+        observation={"planes": Field((2, size, size), "uint8", most=1)},
     )
 
 
