@@ -52,9 +52,10 @@ def test_every_column_of_a_store_is_in_the_table():
 @pytest.mark.timeout(600)
 def test_from_python(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    names = follow(DOCS / "python.md", "pppcppp")
+    names = follow(DOCS / "python.md", "ppppcppp")
     assert [entry["update"] for entry in names["history"]] == list(range(1, len(names["history"]) + 1))
     assert names["score"].matches == 100
+    assert names["ended"] >= 20
     assert names["episodes"].height == 400
     assert len(names["steps"]) == names["part"].rows
     assert names["steps"]["turn"].max() > 3

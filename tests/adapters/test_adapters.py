@@ -1,5 +1,6 @@
 """Sparring's games pass the other libraries' own checks."""
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -8,7 +9,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 from sparring.adapters import MatchAec, MatchEnv
-from sparring.core import InputError, RandomPlayer
+from sparring.core import IllegalAction, InputError, RandomPlayer, RunError
 from sparring.league import Style
 
 
@@ -53,6 +54,8 @@ def test_samples_of_the_action_space_are_legal():
 
 def test_planes_are_numbers_not_pixels():
     env = MatchEnv("hex", size=3)
+    planes = env.observation_space["planes"]
+    assert (planes.low.min(), planes.high.max()) == (0, 1)
     observation, _ = env.reset(seed=0)
     assert env.observation_space["planes"].dtype == observation["planes"].dtype == np.float32
     seen = MatchAec("hex", size=3)
@@ -117,6 +120,114 @@ def test_a_seat_that_does_not_exist_is_refused():
         MatchEnv("hex", seat=2)
 
 
+@pytest.mark.parametrize("seat", ["0", None, 0.0])
+def test_a_seat_that_is_no_number_is_refused(seat):
+    with pytest.raises(InputError, match="hex has seats 0 to 1"):
+        MatchEnv("hex", seat=seat)
+
+
+def played_to_the_end(env):
+    env.reset(seed=0)
+    while True:
+        *_, over, _, info = env.step(env.action_space.sample())
+        if over:
+            return info
+
+
+def test_a_step_needs_a_match():
+    env = MatchEnv("hex", size=3)
+    with pytest.raises(InputError, match=r"no match has begun: call reset\(\)"):
+        env.step(0)
+    played_to_the_end(env)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"the match has ended: call reset\(\)"):
+            env.step(0)
+    assert env.reset()[0]["planes"].sum() == 0
+    env.close()
+    env.close()
+    for call in (lambda: env.step(0), env.reset):
+        with pytest.raises(RunError, match="the environment is closed"):
+            call()
+
+
+def test_nothing_is_legal_at_the_end():
+    env = MatchEnv("hex", size=3)
+    info = played_to_the_end(env)
+    assert not info["action_mask"].any()
+    assert not env.action_masks().any()
+
+
+@pytest.mark.parametrize("action", [3, np.int64(3), np.int32(3), np.array(3), np.array([3])])
+def test_an_action_is_a_whole_number_of_any_kind(action):
+    env = MatchEnv("hex", size=3)
+    env.reset()
+    assert env.step(action)[0]["planes"][0].ravel()[3] == 1
+
+
+@pytest.mark.parametrize("action", [1.7, 1.0, np.float32(1), np.array([1.0]), np.array([3, 4]), None, "a1"])
+def test_any_other_action_is_refused_and_nothing_is_played(action):
+    env = MatchEnv("hex", size=3)
+    env.reset()
+    with pytest.raises(InputError, match="action = .*: allowed: a whole number, 0 to 8"):
+        env.step(action)
+    assert env.step(0)[0]["planes"].sum() == 2
+
+
+class Counting(RandomPlayer):
+    asked = 0
+
+    def act(self, decisions):
+        self.asked += 1
+        return super().act(decisions)
+
+
+@pytest.mark.parametrize("action", [0, -1, 9])
+def test_an_illegal_action_names_the_legal_ones_and_nobody_else_is_asked(action):
+    opponent = Counting(0)
+    env = MatchEnv("hex", opponent=opponent, size=3)
+    env.reset()
+    env.step(0)
+    asked = opponent.asked
+    legal = ", ".join(map(str, np.flatnonzero(env.action_masks())))
+    with pytest.raises(IllegalAction, match="MaskablePPO") as error:
+        env.step(action)
+    assert f"seat 0: action {action} is not legal; legal: {legal} (7 of 9); see info['action_mask']" in str(error.value)
+    assert error.value.__context__ is None
+    assert opponent.asked == asked
+    env.step(env.action_space.sample())
+
+
+def test_options_of_the_game_are_given_by_name():
+    for kind in (MatchEnv, MatchAec):
+        with pytest.raises(InputError, match=r"options by name, such as Match\w+\('hex', size=5\)"):
+            kind("hex", settings={"size": 5})
+        with pytest.raises(InputError, match="seed = 'x': allowed: a whole number"):
+            kind("hex", seed="x")
+
+
+def test_nothing_is_drawn():
+    with pytest.raises(InputError, match="render_mode = 'human': environments draw nothing"):
+        MatchEnv("hex", render_mode="human")
+    for env in (MatchEnv("hex", render_mode=None), MatchAec("hex")):
+        with pytest.raises(InputError, match=r"render\(\): environments draw nothing"):
+            env.render()
+
+
+def test_environments_say_what_they_are():
+    env = MatchEnv("hex", opponent="path", seat=1, size=5)
+    assert repr(env) == "<MatchEnv: hex (size=5, swap=False), seat 1 against path>"
+    assert repr(MatchAec("kuhn")) == "<MatchAec: kuhn, agents seat_0, seat_1>"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_installed_game_is_registered_with_gymnasium():
+    env = gymnasium.make("sparring/hex", size=3, opponent="path")
+    assert repr(env.unwrapped) == "<MatchEnv: hex (size=3, swap=False), seat 0 against path>"
+    env.reset(seed=0)
+    assert env.step(4)[0]["planes"].sum() == 2
+    assert {"sparring/kuhn", "sparring/pokemon", "sparring/rocket"} <= set(gymnasium.registry)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("settings", [{"size": 4}, {"size": 3, "swap": True}])
 def test_pettingzoos_own_api_test_passes(settings):
@@ -126,3 +237,56 @@ def test_pettingzoos_own_api_test_passes(settings):
 @pytest.mark.filterwarnings("ignore")
 def test_pettingzoos_own_seed_test_passes():
     seed_test(lambda: MatchAec("hex", size=4, opening=2), num_cycles=50)
+
+
+def test_an_agent_recovers_from_an_action_that_is_refused():
+    env = MatchAec("hex", size=3)
+    env.reset(seed=0)
+    env.step(0)
+    for action, kind, told in (
+        (0, IllegalAction, r"seat 1: action 0 is not legal; legal: .* \(8 of 9\); see observation\['action_mask'\]"),
+        (None, InputError, "action = None: allowed: a whole number, 0 to 8"),
+        (1.5, InputError, "action = 1.5: allowed"),
+    ):
+        with pytest.raises(kind, match=told):
+            env.step(action)
+        assert env.agent_selection == "seat_1"
+    env.step(1)
+    assert env.observe("seat_0")["observation"]["planes"].sum() == 2
+
+
+def test_after_the_end_agents_are_stepped_with_none():
+    env = MatchAec("hex", size=3)
+    env.reset(seed=0)
+    while not any(env.terminations.values()):
+        env.step(env.last()[0]["action_mask"].argmax())
+    with pytest.raises(InputError, match=r"action = 0: the match has ended; allowed: None, or reset\(\)"):
+        env.step(0)
+    env.step(None)
+    env.step(None)
+    with pytest.raises(InputError, match=r"the match has ended: call reset\(\)"):
+        env.step(None)
+    env.reset()
+    env.step(0)
+    env.close()
+    with pytest.raises(RunError, match="the environment is closed"):
+        env.step(1)
+
+
+def test_before_reset_there_are_no_agents():
+    env = MatchAec("hex", size=3)
+    with pytest.raises(InputError, match=r"no match has begun: call reset\(\)"):
+        env.step(0)
+    with pytest.raises(InputError, match=r"no match has begun: call reset\(\)"):
+        env.observe("seat_0")
+    for look in (env.last, lambda: list(env.agent_iter()), lambda: env.agent_selection):
+        with pytest.raises(AttributeError, match=r"no match has begun: call reset\(\)"):
+            look()
+
+
+def test_an_unknown_agent_is_refused():
+    env = MatchAec("hex", size=3)
+    env.reset()
+    for look in (env.observe, env.observation_space, env.action_space):
+        with pytest.raises(InputError, match="agent = 'blue': allowed: seat_0, seat_1"):
+            look("blue")

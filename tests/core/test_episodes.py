@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparring.core import Episodes, Field, GameSpec, Headers, SegmentMemory, Steps
+from sparring.core import Episodes, Field, GameSpec, Headers, InputError, SegmentMemory, Steps
 from sparring.core.episodes import pack_mask, spans, unpack_mask
 
 SPEC = GameSpec("toy", {}, 2, 11, {"x": Field((2,), "int16")})
@@ -69,8 +69,21 @@ def test_joining_undoes_splitting():
 
 
 def test_episodes_of_different_shapes_do_not_join():
-    with pytest.raises(ValueError, match="cannot be joined"):
+    with pytest.raises(InputError, match="cannot be joined"):
         Episodes.join([make([1], segment=2), make([1], segment=3)])
+    with pytest.raises(InputError, match="no episodes to join"):
+        Episodes.join([])
+
+
+def test_an_index_gives_one_episode_and_a_loop_each():
+    episodes = make([3, 1, 5, 2], segment=2)
+    assert episodes[2].headers.lengths.tolist() == episodes[-2].headers.lengths.tolist() == [5]
+    np.testing.assert_array_equal(episodes[2].steps.observation["x"], episodes.steps.observation["x"][4:9])
+    assert episodes[1:3].headers.lengths.tolist() == [1, 5]
+    assert [len(one.steps) for one in episodes] == [3, 1, 5, 2]
+    assert Episodes.join(one for one in episodes).rows == 11
+    with pytest.raises(IndexError):
+        episodes[4]
 
 
 def test_a_spec_survives_json():

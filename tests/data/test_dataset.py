@@ -321,15 +321,37 @@ def test_bad_input(store, tmp_path):
         with pytest.raises(InputError, match=words):
             Dataset(path, batch_size=4)
     for options, words in (
-        ({"batch_size": 0}, "batch_size: 0 is less than 1"),
-        ({"batch_size": 4, "length": 0}, "length: 0"),
+        ({"batch_size": 0}, "batch_size = 0: allowed: a whole number, 1 or more"),
+        ({"batch_size": "4"}, "batch_size = '4': allowed: a whole number, 1 or more"),
+        ({"batch_size": 4, "length": 0}, "length = 0: allowed: a whole number, 1 or more; or null"),
+        ({"batch_size": 4, "where": {"results": ["win"]}}, "where = .*: allowed: a Filter, such as"),
         ({"batch_size": 4, "rank": 2, "world_size": 2}, "rank: 2 is not one of 0..1"),
         ({"batch_size": 4, "world_size": 10_000}, "too few for 10000 ranks"),
-        ({"batch_size": 4, "workers": -1}, "workers: -1"),
+        ({"batch_size": 4, "workers": -1}, "workers = -1: allowed: a whole number, 0 or more"),
     ):
         with pytest.raises(InputError, match=words):
             Dataset(store, **options)
-    with pytest.raises(InputError, match="results: 'won' is none of win, draw, loss"):
-        Filter(results=["won"])
+    for options, words in (
+        ({"results": ["won"]}, r"results = \['won'\]: allowed: a list of some of win, draw, loss"),
+        ({"results": "win"}, "results = 'win': allowed: a list of some of win, draw, loss"),
+        ({"players": "ada"}, r"players = 'ada': allowed: a list of names, such as \['ada'\]"),
+        ({"min_rating": "1500"}, "min_rating = '1500': allowed: a number or null"),
+        ({"split": (0.9, 0.1)}, r"split = \(0.9, 0.1\): allowed: where it begins and ends, 0 to 1, such as"),
+        ({"split": 0.9}, "split = 0.9: allowed"),
+        ({"split": (0, 1, 2)}, "split = .*: allowed"),
+        ({"split": (0.5, 1.5)}, "split = .*: allowed"),
+    ):
+        with pytest.raises(InputError, match=words):
+            Filter(**options)
     with pytest.raises(InputError, match="no folder of episodes"):
         Dataset([], batch_size=4)
+
+
+def test_a_dataset_is_read_by_epoch(store):
+    data = Dataset(store, batch_size=4)
+    assert repr(data) == f"<Dataset: {data.episodes:,} episodes of {store}, {len(data):,} batches an epoch>"
+    with pytest.raises(InputError, match=r"read by epoch: data.epoch\(0\), .*, or data.batches\(\)"):
+        iter(data)
+    for number in (-1, "0"):
+        with pytest.raises(InputError, match=f"epoch = {number!r}: allowed: a whole number, 0 or more"):
+            data.epoch(number)

@@ -251,6 +251,8 @@ def test_the_ladder_matches_us_with_whoever_searches(server: LocalServer) -> Non
     with closing(Rival(server, TheirRandomPlayer).search(1)), closing(arena):
         clean(play(arena, GAME.players["max-power"](PokemonSettings(), 1), 1), 1)
     assert arena.servers[0].rating is not None
+    with pytest.raises(RunError, match="the arena is closed"):
+        arena.wait()
 
 
 def test_the_command_plays_saves_and_sums_up(

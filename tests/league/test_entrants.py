@@ -144,6 +144,11 @@ def test_a_network_plays_in_the_style_that_is_asked_for(style, kind, monkeypatch
             assert (player.temperature, player.policy_threshold) == (0.5, 0.1)
 
 
+def test_a_style_names_a_device_that_there_is():
+    with pytest.raises(InputError, match="device = 'gpu': allowed: auto, cpu, cuda, mps"):
+        Style(device="gpu")
+
+
 def test_unlikely_actions_are_left_out_at_the_threshold():
     likeliest = Seating.of("hex-7x7").player(matches=32, seed=0, style=Style(temperature=0.0))
     picky = Seating.of("hex-7x7").player(matches=32, seed=0, style=Style(policy_threshold=1.0))

@@ -64,7 +64,10 @@ GOOD = "1,hex,{},a,0,1,b,1,-1\n"
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (HEAD + GOOD + "2,hex,{},a,0,3,b,1,-1\n", r"in.csv, row 2: .*outcome"),
+        (
+            HEAD + GOOD + "2,hex,{},a,0,3,b,1,-1\n",
+            r"in.csv, row 2: match: seats\[0\].outcome = 3.0: allowed: a number, -1 to 1$",
+        ),
         (HEAD + GOOD + "2,hex,{},a,0,x,b,1,-1\n", r"row 2: outcome_0 = 'x': not a number"),
         (HEAD + GOOD + "2,hex,{,a,0,1,b,1,-1\n", r"row 2: settings = '{': not JSON"),
         (HEAD + GOOD + "2,hex,[],a,0,1,b,1,-1\n", r"row 2: .*settings"),

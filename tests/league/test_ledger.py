@@ -9,9 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sparring.core import InputError
+from sparring.core import InputError, RunError
 from sparring.league.ledger import Ledger, Match, Seat
 from tests.league.support import match
 
@@ -62,7 +63,7 @@ def test_names_are_data(path, name):
     [
         ({"id": ""}, "id"),
         ({"seed": 2**63}, "seed"),
-        ({"length": -1}, "length"),
+        ({"length": -1}, "match: length = -1: allowed: a whole number, 0 "),
         ({"time": math.nan}, "finite|time"),
         ({"record": "x" * 1001}, "record"),
         ({"opening": "\udcff"}, "not text"),
@@ -70,8 +71,6 @@ def test_names_are_data(path, name):
         ({"settings": {"a": "x" * 100_001}}, "settings"),
         ({"seats": ()}, "seats"),
         ({"seats": tuple(Seat(name="a", team=0, outcome=1.0) for _ in range(2))}, "one team"),
-        ({"seats": tuple(Seat(name="a", team=at, outcome=2.0) for at in range(2))}, "outcome"),
-        ({"seats": tuple(Seat(name="a", team=at, outcome=math.nan) for at in range(2))}, "finite|outcome"),
         ({"seats": tuple(Seat(name="a", team=at // 2, outcome=at % 2) for at in range(4))}, "seat 1: another outcome"),
     ],
 )
@@ -80,6 +79,25 @@ def test_what_is_no_match_is_refused_and_nothing_is_written(path, change, words)
         with pytest.raises(InputError, match=words):
             ledger.add([match(1), match(2, **change)])
         assert len(ledger) == 0
+
+
+@pytest.mark.parametrize("outcome", [2.0, -1.5, math.nan, "won", None])
+def test_a_seat_has_an_outcome_from_lost_to_won(outcome):
+    with pytest.raises(InputError, match=f"outcome = {outcome!r}: allowed: a number, -1 to 1"):
+        Seat(name="a", team=0, outcome=outcome)
+    assert Seat(name="a", team=0, outcome=np.float32(1)).outcome == 1
+
+
+def test_a_closed_ledger_says_so_and_is_not_called_damaged(path):
+    ledger = Ledger(path, create=True)
+    ledger.add([match(1)])
+    assert repr(ledger) == f"<Ledger: {path}, 1 matches>"
+    ledger.close()
+    ledger.close()
+    assert repr(ledger) == f"<Ledger: {path}, closed>"
+    for call in (ledger.games, lambda: len(ledger), lambda: ledger.add([match(2)]), lambda: list(ledger.matches())):
+        with pytest.raises(RunError, match="the ledger is closed"):
+            call()
 
 
 WRITER = """

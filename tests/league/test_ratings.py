@@ -109,6 +109,7 @@ def test_who_won_or_lost_all_has_a_finite_rating_and_a_wide_interval():
     assert 200 < some.rating[0] < 2000
     assert some.estimate(0).high - some.estimate(0).low > 500
     assert some.estimate(0).low > 0
+    assert {type(end) for end in vars(some.estimate(0)).values()} == {float}  # it prints no names of numpy's
     assert rate(record(2000), anchor=1).rating[0] > some.rating[0]
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparring.core import Episodes, InputError, RandomPlayer
+from sparring.core import Episodes, InputError, RandomPlayer, RunError
 from sparring.games.hex import HexArena, HexSettings
 from sparring.rollout import Collector, taking_turns
 from sparring.rollout import store as store_module
-from sparring.rollout.store import EpisodeStore, read_shard, shard_headers, shard_info, shards
+from sparring.rollout.store import EpisodeStore, read_episodes, read_shard, shard_headers, shard_info, shards
 
 
 def played(rows: int, *, size: int = 4, seed: int = 0) -> Episodes:
@@ -77,12 +77,22 @@ def test_a_second_opening_goes_on_at_the_count_on_disk(tmp_path: Path) -> None:
     assert [path.name for path in shards(tmp_path)] == ["00000000.arrow", "00000001.arrow"]
 
 
+def test_one_file_is_read_like_a_store_of_one(tmp_path: Path) -> None:
+    episodes = played(50)
+    with EpisodeStore(tmp_path, episodes.spec) as store:
+        path = store.append(episodes)
+        store.append(played(50, seed=1))
+    (part,) = read_episodes(path)
+    assert part.headers.lengths.tolist() == episodes.headers.lengths.tolist()
+    assert Episodes.join(read_episodes(tmp_path)).rows == store.rows
+
+
 def test_other_games_and_other_writers_are_refused(tmp_path: Path) -> None:
     with EpisodeStore(tmp_path, played(50).spec) as store:
         store.append(played(50))
         with pytest.raises(InputError, match=r"another process writes episodes there"):
             EpisodeStore(tmp_path, store.spec)
-    with pytest.raises(ValueError, match="has been closed"):
+    with pytest.raises(RunError, match="the store is closed"):
         store.append(played(50))
     with pytest.raises(InputError, match=r"holds episodes of hex .*'size': 4.* not of hex .*'size': 5"):
         EpisodeStore(tmp_path, played(50, size=5).spec)

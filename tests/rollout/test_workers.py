@@ -90,7 +90,7 @@ def test_an_illegal_action_is_refused_and_nothing_is_played(arena):
     right = RandomPlayer(0).act(decisions).action
     wrong = right.copy()
     wrong[0] = 999
-    with pytest.raises(IllegalAction):
+    with pytest.raises(IllegalAction, match="match 0, seat 0: action 999 is not legal; legal: 0, 1, 2, "):
         arena.act(decisions, wrong)
     arena.act(decisions, right)
     with pytest.raises(ValueError, match="has no row that waits for an action"):

@@ -51,6 +51,27 @@ def test_another_game_or_shape_is_refused_with_the_reason():
             RemotePlayer(server.address, "main", SPEC, matches=10_000)
 
 
+def test_a_player_is_made_for_a_spec_and_a_number_of_matches():
+    with pytest.raises(InputError, match="spec = None: allowed: a GameSpec, such as arena.spec"):
+        RemotePlayer("tcp://127.0.0.1:1", "main", None, matches=1)
+    with pytest.raises(InputError, match="matches = 0: allowed: a whole number, 1 or more"):
+        RemotePlayer("tcp://127.0.0.1:1", "main", SPEC, matches=0)
+    with running(source()) as server, RemotePlayer(server.address, "main", SPEC, matches=2) as player:
+        with pytest.raises(InputError, match="a row of match 3: this player was made for matches = 2"):
+            player.act(rows(4))
+        assert len(player.act(rows(2))) == 2
+
+
+def test_a_closed_player_says_so():
+    with running(source()) as server:
+        with RemotePlayer(server.address, "main", SPEC, matches=2) as player:
+            assert repr(player) == f"<RemotePlayer: main at {server.address}, version 1>"
+        player.close()
+        assert repr(player) == f"<RemotePlayer: main at {server.address}, closed>"
+        with pytest.raises(RunError, match=f"main at {server.address}: the player is closed"):
+            player.act(rows(2))
+
+
 def test_both_ends_must_number_the_same_names():
     mine, yours = (Vocabulary({"things": names}, {}) for names in (("a", "b"), ("a", "c")))
     with running(ModelSource("main", replace(SPEC, vocabulary=mine), lstm_policy(), 1)) as server:

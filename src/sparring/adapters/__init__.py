@@ -1,6 +1,11 @@
-"""Sparring's games in other libraries' terms: `sparring[adapters]` installs what this needs."""
+"""Sparring's games in other libraries' terms: `sparring[adapters]` installs what this needs.
 
-from sparring.adapters.gymnasium import MatchEnv
+Importing this registers every installed game with Gymnasium: `gymnasium.make("sparring/hex", size=5)`.
+"""
+
+from sparring.adapters.gymnasium import MatchEnv, register_games
 from sparring.adapters.pettingzoo import MatchAec
 
 __all__ = ["MatchAec", "MatchEnv"]
+
+register_games()

@@ -5,18 +5,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.adapters.match import Ended, SingleMatch, nothing_seen, observation_row
+from sparring.adapters.match import UNDRAWN, Ended, SingleMatch, nothing_seen, observation_row
 from sparring.adapters.spaces import LegalActions, observation_space
-from sparring.core import InputError, Player, optional
+from sparring.core import InputError, Player, check_argument, game_names, optional
+from sparring.core.settings import NonNegativeInt
 from sparring.league import Entrant, Seating, Style
 
 with optional("sparring.adapters", extra="adapters"):
     import gymnasium
 
 
+_HINT = "see info['action_mask'], or learn with sb3-contrib's MaskablePPO"
+
+
 class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
     """One match per episode. The legal mask is in `info["action_mask"]` and, as SB3 expects, `action_masks()`;
-    `action_space.sample()` draws a legal action.
+    `action_space.sample()` draws a legal action. At the end nothing is legal, and `reset` begins the next match.
 
     Args:
         game: an installed game.
@@ -25,7 +29,9 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
         seat: your seat.
         seed: of the arena and the opponent.
         style: how an opponent that is a network plays.
-        settings: the game's own options; those left out are the opponent's, if it is a checkpoint.
+        render_mode: Gymnasium's; there is none but None.
+        settings: the game's own options by name, such as `size=5`; those left out are the opponent's, if it is a
+            checkpoint.
     """
 
     def __init__(
@@ -36,13 +42,19 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
         seat: int = 0,
         seed: int = 0,
         style: Style | None = None,
+        render_mode: None = None,
         **settings: Any,
     ) -> None:
+        if render_mode is not None:
+            raise InputError(f"render_mode = {render_mode!r}: {UNDRAWN}")
+        if "settings" in settings:
+            raise InputError("settings: give the game's options by name, such as MatchEnv('hex', size=5)")
+        check_argument("seed", seed, NonNegativeInt)
         seating = Seating.of(opponent, game=game, settings=settings)
         self._match = SingleMatch(seating.game, seating.settings, seed=seed)
         spec = self._match.spec
-        if not 0 <= seat < spec.seats:
-            raise InputError(f"seat = {seat}: {game} has seats 0 to {spec.seats - 1}")
+        if not isinstance(seat, int | np.integer) or not 0 <= seat < spec.seats:
+            raise InputError(f"seat = {seat!r}: {game} has seats 0 to {spec.seats - 1}")
         self._seat = seat
         self._style = style
         self._opponent: Entrant = seating.entrants[0]
@@ -50,6 +62,9 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
         self.observation_space = observation_space(spec)
         self.action_space: LegalActions = LegalActions(spec.actions)
         self._last: dict[str, Any] = nothing_seen(spec)
+
+    def __repr__(self) -> str:
+        return f"<MatchEnv: {self._match.spec}, seat {self._seat} against {self._opponent.name}>"
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -65,15 +80,21 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
 
     def step(self, action: np.int64) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Your action, and everyone else's until you must act again or the match ends."""
-        ended = self._play_on(int(action))
+        mine = np.flatnonzero(self._match.waiting.seat == self._seat)
+        ended = self._play_on(self._match.action(int(mine[0]), action, _HINT))
         if ended is None:
             return self._last, self._reward, False, False, self._info()
+        self.action_space.legal = np.zeros_like(self.action_space.legal)
         info = {**self._info(), "outcome": float(ended.outcome[self._seat])}
         return self._last, float(ended.reward[self._seat]), True, False, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """`bool[actions]` what is legal now."""
         return self.action_space.legal
+
+    def render(self) -> None:
+        """Raises `InputError`: nothing is drawn here."""
+        raise InputError(f"render(): {UNDRAWN}")
 
     def close(self) -> None:
         """Frees the arena."""
@@ -91,8 +112,6 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
         """Answers waiting rows, yours with `action`, until your next row or the end."""
         while True:
             waiting = self._match.waiting
-            if waiting is None:
-                raise InputError("call reset() before step()")
             mine = np.flatnonzero(waiting.seat == self._seat)
             if len(mine) and action is None:
                 row = int(mine[0])
@@ -110,3 +129,9 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
             ended = self._match.act(actions)
             if ended is not None:
                 return ended
+
+
+def register_games() -> None:
+    """Makes every installed game known to `gymnasium.make`, as `sparring/GAME`; options are those of `MatchEnv`."""
+    for game in game_names():
+        gymnasium.register(f"sparring/{game}", "sparring.adapters:MatchEnv", kwargs={"game": game})

@@ -4,14 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from sparring.adapters.match import SingleMatch, nothing_seen, observation_row
+from sparring.adapters.match import UNDRAWN, SingleMatch, nothing_seen, observation_row
 from sparring.adapters.spaces import observation_space
-from sparring.core import load_game, optional
-from sparring.core.settings import convert
+from sparring.core import InputError, check_argument, load_game, optional
+from sparring.core.settings import NonNegativeInt, convert
 
 with optional("sparring.adapters", extra="adapters"):
     import gymnasium
     from pettingzoo import AECEnv
+
+
+_HINT = "see observation['action_mask']"
+_AFTER_RESET = ("agents", "agent_selection", "rewards", "terminations", "truncations", "infos", "_cumulative_rewards")
+"""What PettingZoo's programs look for, and what a match must have begun for."""
 
 
 class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # PettingZoo is untyped
@@ -27,11 +32,16 @@ class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # Petti
 
     def __init__(self, game: str, *, seed: int = 0, **settings: Any) -> None:
         super().__init__()
+        if "settings" in settings:
+            raise InputError("settings: give the game's options by name, such as MatchAec('hex', size=5)")
+        check_argument("seed", seed, NonNegativeInt)
         plugin = load_game(game)
         self._match = SingleMatch(plugin, convert(settings, plugin.settings, where=game), seed=seed)
         spec = self._match.spec
         self.metadata = {**self.metadata, "name": f"sparring_{game}"}
         self.render_mode = None
+        self._seen: dict[str, dict[str, Any]] = {}
+        self._turn = 0
         self.possible_agents = [f"seat_{seat}" for seat in range(spec.seats)]
         mask = gymnasium.spaces.Box(0, 1, (spec.actions,), np.int8)
         seen = gymnasium.spaces.Dict({"observation": observation_space(spec), "action_mask": mask})
@@ -40,13 +50,22 @@ class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # Petti
             agent: gymnasium.spaces.Discrete(spec.actions) for agent in self.possible_agents
         }
 
+    def __repr__(self) -> str:
+        return f"<MatchAec: {self._match.spec}, agents {', '.join(self.possible_agents)}>"
+
+    def __getattr__(self, name: str) -> Any:
+        """What is missing: an attribute that there is only after `reset`, or one that there never is."""
+        if name in _AFTER_RESET:
+            raise AttributeError(f"{name}: no match has begun: call reset() first")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def observation_space(self, agent: str) -> gymnasium.spaces.Space:
         """The same object every time."""
-        return self.observation_spaces[agent]
+        return self.observation_spaces[self._known(agent)]
 
     def action_space(self, agent: str) -> gymnasium.spaces.Space:
         """The same object every time."""
-        return self.action_spaces[agent]
+        return self.action_spaces[self._known(agent)]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """A new match."""
@@ -64,14 +83,22 @@ class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # Petti
 
     def observe(self, agent: str) -> dict[str, Any]:
         """What the agent saw last; its mask is zero while it need not act."""
-        return self._seen[agent]
+        if not self._seen:
+            raise InputError("no match has begun: call reset() first")
+        return self._seen[self._known(agent)]
 
-    def step(self, action: int) -> None:
-        """The selected agent's action; the match moves on when every waiting seat has answered."""
-        agent: str = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
-            self._was_dead_step(action)
+    def step(self, action: int | None) -> None:
+        """The selected agent's action; the match moves on when every waiting seat has answered.
+
+        Once the match has ended each agent is stepped once more, with None, as PettingZoo wants it.
+        """
+        if self._seen and self.agents and self.terminations[self.agent_selection]:
+            if action is not None:
+                raise InputError(f"action = {action!r}: the match has ended; allowed: None, or reset()")
+            self._was_dead_step(None)
             return
+        action = self._match.action(self._turn, action, _HINT)
+        agent: str = self.agent_selection
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
         self._actions[self._turn] = action
@@ -91,16 +118,22 @@ class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # Petti
         self._accumulate_rewards()
 
     def render(self) -> None:
-        """Nothing to draw here."""
+        """Raises `InputError`: nothing is drawn here."""
+        raise InputError(f"render(): {UNDRAWN}")
 
     def close(self) -> None:
         """Frees the arena."""
         self._match.close()
 
+    def _known(self, agent: str) -> str:
+        """`agent`, if there is one of that name."""
+        if agent not in self.observation_spaces:
+            raise InputError(f"agent = {agent!r}: allowed: {', '.join(self.possible_agents)}")
+        return agent
+
     def _take_rows(self) -> None:
         """Shows the waiting rows to their agents and selects the first."""
         waiting = self._match.waiting
-        assert waiting is not None
         self._order = [self.possible_agents[seat] for seat in waiting.seat]
         self._actions = np.zeros(len(waiting), np.int32)
         self._turn = 0

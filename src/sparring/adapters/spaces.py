@@ -13,7 +13,7 @@ with optional("sparring.adapters", extra="adapters"):
 
 
 def observation_space(spec: GameSpec) -> gymnasium.spaces.Dict:
-    """One box per field, with the range of the field's dtype."""
+    """One box per field, with the range of the field's dtype, or up to the most that it says."""
     boxes: dict[str, gymnasium.Space] = {}
     for name, field in spec.observation.items():
         dtype = np.dtype(field.dtype)
@@ -22,7 +22,7 @@ def observation_space(spec: GameSpec) -> gymnasium.spaces.Dict:
         elif dtype.kind == "b":
             low, high = 0, 1
         else:
-            low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+            low, high = np.iinfo(dtype).min, np.iinfo(dtype).max if field.most is None else field.most
         boxes[name] = gymnasium.spaces.Box(low, high, field.shape, shown_dtype(dtype).type)
     return gymnasium.spaces.Dict(boxes)
 

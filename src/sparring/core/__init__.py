@@ -1,14 +1,26 @@
 """The words everything else is written in. numpy only: no torch, no game.
 
 `spec` what a game looks like; `vocabulary` what its numbers stand for; `rows` structs of arrays; `decisions` the
-batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `versions` what outlasts a version of a
-game; `distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker; `score` what
-matches came to; `words` what a game says of its episodes; `stages` where time goes; `interrupts` how work is stopped;
-`extras` optional packages; `machine` the cores and memory that are ours; `checkup` the words of `sparring doctor`;
-`replays` matches that were played elsewhere.
+batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `arguments` checks of calls; `versions`
+what outlasts a version of a game; `distribution` the one masked distribution; `episodes` what training sees; `check`
+the arena checker; `score` what matches came to; `words` what a game says of its episodes; `stages` where time goes;
+`interrupts` how work is stopped; `extras` optional packages; `machine` the cores and memory that are ours; `checkup`
+the words of `sparring doctor`; `replays` matches that were played elsewhere.
 """
 
-from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Naming, Resumable, gather
+from sparring.core.arena import (
+    Adaptive,
+    Arena,
+    ClosingArena,
+    Gathering,
+    IllegalAction,
+    Naming,
+    Resumable,
+    check_actions,
+    gather,
+    illegal_action,
+)
+from sparring.core.arguments import check_argument, check_settings
 from sparring.core.check import ArenaFault, ArenaReport, check_arena
 from sparring.core.decisions import Answers, Decisions, Results
 from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
@@ -54,6 +66,7 @@ __all__ = [
     "Array",
     "Attending",
     "Closing",
+    "ClosingArena",
     "Decisions",
     "Episodes",
     "Field",
@@ -98,7 +111,10 @@ __all__ = [
     "Vocabulary",
     "Watchable",
     "built_in",
+    "check_actions",
     "check_arena",
+    "check_argument",
+    "check_settings",
     "closest",
     "did_you_mean",
     "drop_unlikely",
@@ -106,6 +122,7 @@ __all__ = [
     "game_names",
     "gather",
     "guest_kinds",
+    "illegal_action",
     "install_command",
     "instead",
     "load_game",

@@ -5,13 +5,13 @@ once. One shape serves them all: an arena says which seats must act now, in one 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core.decisions import Decisions, Results
-from sparring.core.errors import InputError
+from sparring.core.decisions import Answers, Decisions, Results
+from sparring.core.errors import InputError, RunError
 from sparring.core.rows import Array
 from sparring.core.spec import GameSpec
 
@@ -44,12 +44,33 @@ class Arena(Protocol):
         ...
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
-        """Plays `actions: int32[k]` for the k rows of `decisions`; raises `IllegalAction` if one is not legal."""
+        """Plays `actions: int32[k]` for the k rows of `decisions`; raises `IllegalAction` if one is not legal.
+
+        It takes the array alone: `arena.act(decisions, player.act(decisions).action)`.
+        """
         ...
 
     def close(self) -> None:
         """Frees what the arena holds (processes, threads); may be called twice."""
         ...
+
+
+class ClosingArena:
+    """What the arenas that come with Sparring have in common: how they print, and that a closed one says so."""
+
+    _closed = False
+
+    def __repr__(self: Arena) -> str:
+        return f"<{type(self).__name__}: {self.matches:,} matches of {self.spec}>"
+
+    def close(self) -> None:
+        """Nothing is held but memory; the arena plays no more."""
+        self._closed = True
+
+    def _check_open(self) -> None:
+        """Raises `RunError` if the arena is closed."""
+        if self._closed:
+            raise RunError("the arena is closed")
 
 
 @runtime_checkable
@@ -122,3 +143,27 @@ def gather(arena: Arena, rows: int, seconds: float) -> Arena:
 
 class IllegalAction(Exception):
     """A player answered with an action the rules forbid. Never replaced by another one silently."""
+
+
+_LISTED = 10
+"""Legal actions that a message lists."""
+
+
+def illegal_action(where: str, action: object, legal: NDArray[np.bool_]) -> IllegalAction:
+    """The error for an `action` that `legal: bool[actions]` forbids: `match 1, seat 0: action 0 is not legal; ...`."""
+    allowed = np.flatnonzero(legal)
+    listed = ", ".join(map(str, allowed[:_LISTED].tolist())) + (", ..." if len(allowed) > _LISTED else "")
+    return IllegalAction(f"{where}: action {action} is not legal; legal: {listed} ({len(allowed)} of {len(legal)})")
+
+
+def check_actions(decisions: Decisions, actions: Any) -> None:
+    """Raises `InputError` unless `actions` is an array of whole numbers, one for each row of `decisions`."""
+    if isinstance(actions, np.ndarray) and actions.shape == decisions.match.shape and actions.dtype.kind in "iu":
+        return
+    if isinstance(actions, Answers):
+        given = "Answers; allowed: their array, answers.action"
+    elif not isinstance(actions, np.ndarray):
+        given = f"of type {type(actions).__name__}; allowed: an array int32[{len(decisions)}]"
+    else:
+        given = f"{actions.dtype}{list(actions.shape)}; allowed: int32[{len(decisions)}], one for each row"
+    raise InputError(f"actions: {given}")

@@ -4,12 +4,13 @@ A batch of episodes is ragged, so the steps of all of them are laid end to end a
 ends. Learners, the episode store and human replays all speak this one form.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core.errors import InputError
 from sparring.core.rows import Array, Rows, flatten, nested
 from sparring.core.spec import GameSpec
 
@@ -176,12 +177,19 @@ class Episodes:
             segment=self.segment,
         )
 
+    def __getitem__(self, episodes: int | slice) -> "Episodes":
+        """One episode or a slice of them. Past the end it is an `IndexError`, so that a loop gives each episode."""
+        return self.take(np.atleast_1d(np.arange(len(self))[episodes]))
+
     @classmethod
-    def join(cls, parts: Sequence["Episodes"]) -> "Episodes":
+    def join(cls, parts: Iterable["Episodes"]) -> "Episodes":
         """All episodes of `parts` (at least one, of one spec and one set of players) in order."""
+        parts = list(parts)
+        if not parts:
+            raise InputError("there are no episodes to join")
         first = parts[0]
         if any((part.spec, part.players, part.segment) != (first.spec, first.players, first.segment) for part in parts):
-            raise ValueError("episodes of different specs, players or segment lengths cannot be joined")
+            raise InputError("episodes of different specs, players or segment lengths cannot be joined")
         memories = [part.memory for part in parts if part.memory is not None]
         return cls(
             spec=first.spec,

@@ -1,6 +1,7 @@
 """Names of a package that are imported when they are first used, so that importing the package stays quick."""
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +15,11 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
         return getattr(import_module(modules[name]), name)
 
     return get
+
+
+def lazy_dir(package: str, names: Iterable[str]) -> Callable[[], list[str]]:
+    """A module-level `__dir__` for `package`, which completes its lazy `names` too."""
+    return lambda: sorted({*vars(sys.modules[package]), *names})
 
 
 def lazy_call(module: str, name: str) -> Callable[..., Any]:

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
+from sparring.core.arguments import check_argument
+from sparring.core.settings import NonNegativeInt
+
 
 @dataclass(frozen=True)
 class Score:
@@ -21,6 +24,10 @@ class Score:
     points_per_minute: tuple[float, float] | None = None
     """Scored by the player and by the opponent (goals), in games that count them; failed matches left out."""
 
+    def __post_init__(self) -> None:
+        for name in ("wins", "draws", "losses", "failed"):
+            check_argument(name, getattr(self, name), NonNegativeInt)
+
     def __str__(self) -> str:
         low, high = self.interval
         counts = f"{self.wins:,} won, {self.draws:,} drawn, {self.losses:,} lost"
@@ -28,6 +35,8 @@ class Score:
 
     def __add__(self, other: "Score") -> "Score":
         """Both sets of matches together."""
+        if not isinstance(other, Score):
+            return NotImplemented
         decisions = self.decisions_per_match * self.matches + other.decisions_per_match * other.matches
         return Score(
             wins=self.wins + other.wins,
@@ -37,6 +46,10 @@ class Score:
             forfeits=self.forfeits + other.forfeits,
             decisions_per_match=decisions / max(1, self.matches + other.matches),
         )
+
+    def __radd__(self, other: int) -> "Score":
+        """What `sum` of scores begins with: 0."""
+        return self if other == 0 else NotImplemented
 
     @property
     def matches(self) -> int:

@@ -1,7 +1,7 @@
 """What a game looks like from outside: its seats, its actions, and the arrays a seat observes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -40,6 +40,9 @@ class Field:
 
     shape: tuple[int, ...]
     dtype: str
+    most: int | None = field(default=None, compare=False)
+    """The largest number in it, where that is less than the dtype's; 1 for planes of 0 and 1. Said to other libraries
+    (`adapters`), and no part of what is saved."""
 
     @property
     def nbytes(self) -> int:
@@ -66,6 +69,11 @@ class GameSpec:
     observation: Mapping[str, Field]
     vocabulary: Vocabulary | None = None
     """What numbers in the observation stand for, where the game numbers named things."""
+
+    def __str__(self) -> str:
+        """The game and its settings in one line: `hex (size=5, swap=False)`."""
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+        return f"{self.game} ({settings})" if settings else self.game
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready form, kept beside weights and episodes."""

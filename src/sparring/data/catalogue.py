@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import GameSpec, Headers, InputError, Vocabulary
+from sparring.core import GameSpec, Headers, InputError, Vocabulary, check_argument
+from sparring.core.settings import NonNegativeInt
 from sparring.core.splitmix import mix
 from sparring.core.versions import present_vocabulary
 from sparring.rollout.store import ShardInfo, renumbering, shard_headers, shards
@@ -47,9 +48,18 @@ class Filter:
     the same part, whatever store they are in."""
 
     def __post_init__(self) -> None:
-        unknown = [result for result in self.results if result not in _OUTCOMES]
-        if unknown:
-            raise InputError(f"results: {unknown[0]!r} is none of {', '.join(_OUTCOMES)}")
+        if isinstance(self.results, str) or any(result not in _OUTCOMES for result in self.results):
+            raise InputError(f"results = {self.results!r}: allowed: a list of some of {', '.join(_OUTCOMES)}")
+        if isinstance(self.players, str):
+            raise InputError(f"players = {self.players!r}: allowed: a list of names, such as [{self.players!r}]")
+        for name in ("min_rating", "max_rating"):
+            check_argument(name, getattr(self, name), float | None)
+        for name in ("since", "until"):
+            check_argument(name, getattr(self, name), int | None)
+        check_argument("min_length", self.min_length, NonNegativeInt)
+        numbers = isinstance(self.split, list | tuple) and all(isinstance(end, int | float) for end in self.split)
+        if not numbers or len(self.split) != 2 or not 0 <= self.split[0] < self.split[1] <= 1:
+            raise InputError(f"split = {self.split!r}: allowed: where it begins and ends, 0 to 1, such as (0.9, 1)")
 
     def wants(self, spec: GameSpec) -> bool:
         """Whether episodes of `spec` may be wanted."""

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Episodes, GameSpec, InputError
+from sparring.core import Episodes, GameSpec, InputError, check_argument
+from sparring.core.settings import Count, NonNegativeInt
 from sparring.data.catalogue import Filter, read_catalogue
 from sparring.data.loaders import Batches, Loaders
 from sparring.data.plan import Plan
@@ -77,11 +78,14 @@ class Dataset:
             strict: Refuse damaged files; otherwise they are skipped and reported to `say`.
             say: Takes messages for the user.
         """
-        paths = [stores] if isinstance(stores, Path | str) else stores
+        check_argument("workers", workers, NonNegativeInt)
+        check_argument("prefetch", prefetch, Count)
+        if not isinstance(where, Filter | None):
+            raise InputError(f"where = {where!r}: allowed: a Filter, such as Filter(results=['win'])")
+        paths = [stores] if isinstance(stores, Path | str) else list(stores)
         catalogue = read_catalogue(paths, where or Filter(), strict=strict, threads=workers, say=say)
         self._plan = Plan(catalogue, batch_size, length, buffer, seed, rank, world_size)
-        if workers < 0 or prefetch < 1:
-            raise InputError(f"workers: {workers}, prefetch: {prefetch}: at least 0 and 1 are needed")
+        self._paths = paths
         self._workers, self._prefetch = workers, prefetch
         self._batches = len(self._plan.epoch(0))
         self._identity = ":".join(map(str, (catalogue.digest, batch_size, length, buffer, seed, world_size)))
@@ -89,6 +93,14 @@ class Dataset:
     def __len__(self) -> int:
         """Batches per epoch, for this rank."""
         return self._batches
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Raises `InputError`: a loop over the dataset itself would serve every epoch in the same order."""
+        raise InputError("a Dataset is read by epoch: data.epoch(0), data.epoch(1), ..., or data.batches() without end")
+
+    def __repr__(self) -> str:
+        stores = ", ".join(map(str, self._paths))
+        return f"<Dataset: {self.episodes:,} episodes of {stores}, {len(self):,} batches an epoch>"
 
     @property
     def specs(self) -> tuple[GameSpec, ...]:
@@ -117,6 +129,7 @@ class Dataset:
 
     def epoch(self, number: int = 0) -> Generator[Batch, None, None]:
         """The batches of one epoch: every episode once."""
+        check_argument("epoch", number, NonNegativeInt)
         return self._load((number, batch) for batch in range(len(self)))
 
     def batches(self, position: Mapping[str, Any] | None = None) -> Generator[Batch, None, None]:

@@ -13,7 +13,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import InputError, Rows
+from sparring.core import InputError, Rows, check_argument
+from sparring.core.settings import Count, NonNegativeInt
 from sparring.data.catalogue import Catalogue, Shard
 
 STREAMS = 4
@@ -100,11 +101,11 @@ class Plan:
     world_size: int
 
     def __post_init__(self) -> None:
-        least = {"batch_size": 1, "length": 1, "buffer": 1, "seed": 0, "rank": 0, "world_size": 1}
-        for name, limit in least.items():
-            value = getattr(self, name)
-            if value is not None and value < limit:
-                raise InputError(f"{name}: {value} is less than {limit}")
+        for name in ("batch_size", "buffer", "world_size"):
+            check_argument(name, getattr(self, name), Count)
+        check_argument("length", self.length, Count | None)
+        for name in ("seed", "rank"):
+            check_argument(name, getattr(self, name), NonNegativeInt)
         if self.rank >= self.world_size:
             raise InputError(f"rank: {self.rank} is not one of 0..{self.world_size - 1}")
         if not len(self.epoch(0)):

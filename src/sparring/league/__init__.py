@@ -13,7 +13,7 @@ of these together.
 
 from typing import TYPE_CHECKING
 
-from sparring.core.lazy import lazy_names
+from sparring.core.lazy import lazy_dir, lazy_names
 
 if TYPE_CHECKING:
     from sparring.league.entrants import Entrant, Style
@@ -32,3 +32,4 @@ else:
     )
 
 __all__ = ["Entrant", "Seating", "Style", "evaluate"]
+__dir__ = lazy_dir(__name__, __all__)

@@ -33,6 +33,7 @@ from sparring.core import (
     InputError,
     Player,
     built_in,
+    check_argument,
     closest,
     did_you_mean,
     game_names,
@@ -78,6 +79,7 @@ class Style:
     """Seconds that other people's programs have for an answer."""
 
     def __post_init__(self) -> None:
+        check_argument("device", self.device, DeviceName)
         for name in ("temperature", "policy_threshold", "simulations", "threads", "patience"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not value >= 0:

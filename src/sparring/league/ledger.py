@@ -23,8 +23,10 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
-from sparring.core.errors import InputError
+from sparring.core.arguments import check_argument
+from sparring.core.errors import InputError, RunError
 from sparring.core.files import cannot_write, check_place
+from sparring.core.settings import convert
 from sparring.core.text import printable
 
 VERSION = 2
@@ -72,6 +74,7 @@ _READ = (
 
 Text = Annotated[str, Meta(max_length=1000)]
 Name = Annotated[str, Meta(min_length=1, max_length=1000)]
+Outcome = Annotated[float, Meta(ge=-1, le=1)]
 _Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
@@ -93,8 +96,13 @@ class Seat(Identity, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     team: Annotated[int, Meta(ge=0, le=1023)]
     """Seats of the same team win and lose together."""
-    outcome: Annotated[float, Meta(ge=-1, le=1)]
+    outcome: Outcome
     """1 won, 0 drawn, -1 lost."""
+
+    def __post_init__(self) -> None:
+        """Raises `InputError` for an outcome that is none."""
+        if type(self.outcome) is not float or not -1.0 <= self.outcome <= 1.0:
+            check_argument("outcome", self.outcome, Outcome)
 
     @property
     def identity(self) -> Identity:
@@ -142,7 +150,8 @@ class Tally(NamedTuple):
 def checked(data: Any) -> Match:
     """`data` (a match, or plain values for one) as a valid match; raises `InputError` if it is not one."""
     try:
-        match = msgspec.convert(msgspec.to_builtins(data), Match)
+        plain = msgspec.to_builtins(data)
+        match = _converted(plain)
         settings = json_text(match.settings)
         texts = [settings, match.id, match.game, match.team_set, match.opening, match.record, match.machine, match.note]
         for seat in match.seats:
@@ -166,6 +175,16 @@ def checked(data: Any) -> Match:
     return match
 
 
+def _converted(plain: Any) -> Match:
+    """`plain` as a match; raises `InputError` that says in words what does not fit, where it can."""
+    try:
+        return msgspec.convert(plain, Match)
+    except msgspec.ValidationError:
+        if isinstance(plain, dict):
+            convert(plain, Match, where="match")  # slower, but raises in words
+        raise
+
+
 class Ledger:
     """An open ledger. Each process opens its own.
 
@@ -182,6 +201,7 @@ class Ledger:
         if not self.path.is_file():
             raise InputError(f"{self.path}: {'not a file' if self.path.exists() else 'no such ledger'}")
         self._numbers: dict[tuple[str, ...], int] = {}
+        self._closed = False
         with self._told():
             self._db = sqlite3.connect(
                 self.path, timeout=_PATIENCE if patience is None else patience, isolation_level=None
@@ -193,6 +213,9 @@ class Ledger:
                 self._db.close()
                 raise
 
+    def __repr__(self) -> str:
+        return f"<Ledger: {self.path}, {'closed' if self._closed else f'{len(self):,} matches'}>"
+
     def __enter__(self) -> "Ledger":
         return self
 
@@ -201,6 +224,7 @@ class Ledger:
 
     def close(self) -> None:
         """May be called twice."""
+        self._closed = True
         self._db.close()
 
     def __len__(self) -> int:
@@ -347,6 +371,8 @@ class Ledger:
         try:
             yield
         except sqlite3.Error as error:
+            if self._closed:
+                raise RunError(f"{self.path}: the ledger is closed") from None
             raise InputError(f"{self.path}: {_problem(error)}") from error
         except (msgspec.DecodeError, KeyError, ValueError) as error:
             raise InputError(f"{self.path}: damaged ledger ({printable(str(error), 200)})") from error

@@ -70,7 +70,8 @@ class Ratings:
     def estimate(self, player: int) -> Estimate:
         """The rating of `player`."""
         spread = Z * self.error(player, self.anchor)
-        return Estimate(float(self.rating[player]), self.rating[player] - spread, self.rating[player] + spread)
+        rating = float(self.rating[player])
+        return Estimate(rating, rating - spread, rating + spread)
 
     def error(self, one: int, other: int) -> float:
         """The standard error of the difference between two ratings."""

@@ -270,7 +270,7 @@ class Collector:
             try:
                 self._arena.act(decisions, action)
             except IllegalAction as error:
-                raise IllegalAction(f"player {self._who_broke_the_rules(decisions, action)}: {error}") from error
+                raise IllegalAction(f"player {self._who_broke_the_rules(decisions, action)}: {error}") from None
 
     def _who_broke_the_rules(self, decisions: Decisions, action: NDArray[np.int32]) -> str:
         """The name of the player whose action is the first that is not legal."""

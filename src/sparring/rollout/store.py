@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparring.core import Array, Episodes, GameSpec, Headers, InputError, Steps, Vocabulary
+from sparring.core import Array, Episodes, GameSpec, Headers, InputError, RunError, Steps, Vocabulary
 from sparring.core.files import cannot_write, lock_folder, sweep, write_file
 from sparring.core.versions import present_vocabulary, stored_spec
 
@@ -133,7 +133,7 @@ class EpisodeStore:
     def add(self, content: bytes, episodes: ShardSize) -> Path:
         """Writes what `shard_bytes` made elsewhere as the next shard; its serial numbers must be new to this store."""
         if self._lock is None:
-            raise ValueError(f"{self.path}: this store has been closed")
+            raise RunError(f"{self.path}: the store is closed")
         path = self.path / f"{self._next:08d}{SUFFIX}"
         write_file(path, content)
         self._next += 1
@@ -151,13 +151,13 @@ class EpisodeStore:
 def read_episodes(
     path: Path | str, *, game: str | None = None, say: Callable[[str], None] = print
 ) -> Iterator[Episodes]:
-    """The episodes of each shard in the store at `path`, in the order they were written.
+    """The episodes of each shard in the store at `path`, or of the one shard there, in the order they were written.
 
     Numbers of named things are translated to the game as installed here, or left as written if it is not; the
     vocabulary in the spec says which. `say` reports a translation. Raises `InputError` if there are no episodes, or if
     they are not of `game`.
     """
-    found = shards(Path(path))
+    found = [Path(path)] if Path(path).is_file() else shards(Path(path))
     if not found:
         raise InputError(f"{path}: no episodes here")
     told: list[str] = []

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sparring.core import (
     Adaptive,
     Arena,
+    ClosingArena,
     Decisions,
     Game,
     GameSpec,
@@ -33,6 +34,8 @@ from sparring.core import (
     Results,
     RunError,
     Stages,
+    check_actions,
+    illegal_action,
 )
 from sparring.core.interrupts import ctrl_c_held_back, leave_signals_to_parent
 from sparring.core.processes import check_guarded, end_if_unguarded
@@ -93,7 +96,7 @@ class _News:
         return sum(rows for _, rows, _ in self.posts)
 
 
-class WorkerArena:
+class WorkerArena(ClosingArena):
     """`matches` matches of `game` in `workers` processes; see `sparring.core.Arena`.
 
     A worker that dies is noticed at once, one that sends nothing for `stall` seconds is killed; its traceback is shown
@@ -159,6 +162,7 @@ class WorkerArena:
 
     def wait(self) -> tuple[Decisions, Results]:
         """Rows and results of every group that is ready; blocks until there are some."""
+        self._check_open()
         news, self._early = _News(self._early), []
         for group, phase in enumerate(self._phase):
             if phase is Phase.ANSWERED and not news:
@@ -182,8 +186,8 @@ class WorkerArena:
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Puts `actions: int32[k]` where the workers read them; if one is illegal, nothing is played."""
-        if actions.shape != decisions.match.shape:
-            raise ValueError(f"{len(decisions)} rows need as many actions, got shape {list(actions.shape)}")
+        self._check_open()
+        check_actions(decisions, actions)
         slots = decisions.slots(self.spec)
         orphaned = self._orphans[slots] > 0
         if orphaned.any():
@@ -203,6 +207,7 @@ class WorkerArena:
 
     def close(self) -> None:
         """Ends the processes and frees the shared memory; may be called twice."""
+        super().close()
         for worker in self._workers.values():
             worker.line.close()
         for worker in self._workers.values():
@@ -232,13 +237,12 @@ class WorkerArena:
         return self._batch_rows <= max(news.rows, 1) or bool(news.failed) or not stepping or monotonic() >= deadline
 
     def _check_legal(self, rows: NDArray[np.intp], actions: NDArray[np.int32]) -> None:
-        if actions.size and (actions.min() < 0 or actions.max() >= self.spec.actions):
-            raise IllegalAction(f"an action is not one of 0..{self.spec.actions - 1}")
         shown = self._slabs.decisions
-        illegal = np.flatnonzero(~shown.legal[rows, actions])
+        inside = (actions >= 0) & (actions < self.spec.actions)
+        illegal = np.flatnonzero(~(inside & shown.legal[rows, np.where(inside, actions, 0)]))
         if len(illegal):
             row, action = int(rows[illegal[0]]), int(actions[illegal[0]])
-            raise IllegalAction(f"match {shown.match[row]}, seat {shown.seat[row]}: action {action} is not legal")
+            raise illegal_action(f"match {shown.match[row]}, seat {shown.seat[row]}", action, shown.legal[row])
 
     def _start(self, number: int, *, delay: float = 0.0) -> _Worker:
         """A fresh process for worker `number`, playing matches that no process has played before."""

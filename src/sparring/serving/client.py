@@ -16,8 +16,9 @@ import numpy as np
 import zmq
 from numpy.typing import NDArray
 
-from sparring.core import Answers, Decisions, GameSpec, InputError, RunError
+from sparring.core import Answers, Decisions, GameSpec, InputError, RunError, check_argument
 from sparring.core.ports import is_refused
+from sparring.core.settings import Count
 from sparring.serving.keys import ClientKey, secure_client
 from sparring.serving.protocol import (
     PROTOCOL,
@@ -107,11 +108,15 @@ class RemotePlayer:
         key: ClientKey | None = None,
         timeout: float = 60.0,
     ) -> None:
+        if not isinstance(spec, GameSpec):
+            raise InputError(f"spec = {spec!r}: allowed: a GameSpec, such as arena.spec")
+        check_argument("matches", matches, Count)
+        check_argument("in_flight", in_flight, Count)
         self.counters = RemoteCounters()
         self.model = model
         self.version = -1
         self._layout = RowLayout(spec)
-        self._slots = matches * spec.seats
+        self._matches = matches
         self._temperature = temperature
         self._keep_policy = keep_policy
         self._rng = np.random.default_rng(seed)
@@ -129,6 +134,16 @@ class RemotePlayer:
             self._line.close()
             raise
 
+    def __repr__(self) -> str:
+        about = "closed" if self._line.closed else f"version {self.version}"
+        return f"<RemotePlayer: {self.model} at {self._line.address}, {about}>"
+
+    def __enter__(self) -> "RemotePlayer":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
     def act(self, decisions: Decisions) -> Answers:
         """One request for all rows (several if there are more than the server takes at once)."""
         if len(decisions) <= self._most_rows:
@@ -139,6 +154,9 @@ class RemotePlayer:
 
     def submit(self, decisions: Decisions) -> int:
         """Sends rows without waiting; pass the number returned to `collect`. At most `in_flight` may be unanswered."""
+        self._check_open()
+        if len(decisions) and (most := int(decisions.match.max())) >= self._matches:
+            raise InputError(f"a row of match {most}: this player was made for matches = {self._matches}")
         if len(self._pending) >= self._in_flight:
             raise RuntimeError(f"{self._in_flight} requests are out already; collect one first, or raise in_flight")
         uniform = self._rng.random(len(decisions), np.float32)
@@ -158,6 +176,7 @@ class RemotePlayer:
 
     def collect(self, number: int) -> Answers:
         """The answer to the request that `submit` numbered; waits for it, repeats and reconnects as needed."""
+        self._check_open()
         started = monotonic()
         pause = _REPEAT
         repeat_at = started + pause
@@ -185,6 +204,10 @@ class RemotePlayer:
             self._line.send([encode(Bye(session=self._session))])
         self._line.close()
 
+    def _check_open(self) -> None:
+        if self._line.closed:
+            raise RunError(f"{self.model} at {self._line.address}: the player is closed")
+
     def _hello(self) -> int:
         """Opens a session; returns the most rows of a request."""
         spec = self._layout.spec
@@ -193,7 +216,7 @@ class RemotePlayer:
             model=self.model,
             spec=replace(spec, vocabulary=None).to_json(),
             vocabulary="" if spec.vocabulary is None else spec.vocabulary.digest,
-            slots=self._slots,
+            slots=self._matches * spec.seats,
             in_flight=self._in_flight,
         )
         welcome = self._line.call(hello, Welcome, new=self.counters.hellos == 0)

@@ -208,7 +208,9 @@ def test_an_illegal_action_is_refused_and_nothing_is_played(action: int) -> None
     arena.act(decisions, np.array([12, 12, 12], np.int32))
     decisions, _ = arena.wait()
     before = arena.snapshot()
-    with pytest.raises(IllegalAction, match=rf"match 1, seat 0: action {action} "):
+    with pytest.raises(
+        IllegalAction, match=rf"match 1, seat 0: action {action} is not legal; legal: 0, 2, .*, \.\.\. \(23 of 26\)"
+    ):
         arena.act(decisions, np.array([7, action, 8], np.int32))
     assert all(np.array_equal(before[name], array) for name, array in arena.snapshot().items())
     arena.act(decisions, np.array([7, 7, 7], np.int32))
@@ -220,8 +222,6 @@ def test_rows_that_do_not_wait_are_refused() -> None:
     twice = decisions.take(np.array([0, 0]))
     with pytest.raises(ValueError, match="answered twice"):
         arena.act(twice, np.array([1, 2], np.int32))
-    with pytest.raises(ValueError, match="as many actions"):
-        arena.act(decisions, np.array([1], np.int32))
     kept = decisions.take(np.array([0, 1]))
     arena.act(decisions, np.array([1, 2], np.int32))
     with pytest.raises(ValueError, match="match 0, seat 0 has no row"):

@@ -21,6 +21,17 @@ def space_of(name: str) -> ActionSpace:
     return ActionSpace(1 + SCENARIOS[name].doubles, gimmicks_of(SCENARIOS[name].format_id))
 
 
+def test_an_action_that_there_is_not_has_no_name() -> None:
+    singles, doubles = ActionSpace(1, ["terastallize"]), ActionSpace(2, [])
+    for space in (singles, doubles):
+        assert space.describe(space.actions - 1)
+        for action in (-1, space.actions):
+            with pytest.raises(InputError, match=f"action = {action}: allowed: a whole number, 0 to "):
+                space.describe(action)
+    assert repr(singles) == f"<ActionSpace: {singles.actions} actions of singles with terastallize>"
+    assert repr(doubles) == f"<ActionSpace: {doubles.actions} actions of doubles>"
+
+
 def last_request(name: str) -> dict[str, Any]:
     request: dict[str, Any] = requests()[name]["steps"][-1][1]
     return request

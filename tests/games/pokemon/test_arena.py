@@ -171,8 +171,11 @@ def test_an_action_outside_the_mask_is_refused_before_showdown_sees_it() -> None
     with arena_of(PokemonSettings(format="gen9randombattle"), matches=1) as arena:
         decisions, _ = arena.wait()
         illegal = (~decisions.legal).argmax(axis=1).astype(np.int32)
-        with pytest.raises(IllegalAction, match=r"is not legal in match 0 for seat"):
+        with pytest.raises(IllegalAction, match=r"match 0, seat \d: action \d+ \(.+\) is not legal; legal: "):
             arena.act(decisions, illegal)
+        for number in (-1, arena.spec.actions):
+            with pytest.raises(IllegalAction, match=rf"match 0, seat \d: action {number} is not legal; legal: "):
+                arena.act(decisions, np.full(len(decisions), number, np.int32))
 
 
 def test_a_choice_that_showdown_refuses_is_an_error_with_the_log_saved(

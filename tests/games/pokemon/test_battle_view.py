@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sparring.core import InputError, load_game
 from sparring.games.pokemon import BattleView
 from sparring.games.pokemon.battle_view import Effect, Move
 from sparring.games.pokemon.observation import ObservationRows
@@ -53,6 +54,38 @@ def test_views_print_what_a_player_looks_for_first() -> None:
     assert repr(view.foe.team[0]) == "PokemonView(blissey, 57%, tox)"
     assert repr(view.foe.team[5]) == "PokemonView(unknown)"
     assert repr(view).startswith("BattleView(turn=1, own=SideView(active=[ActiveView(tyranitar")
+
+
+def test_what_is_no_row_of_pokemon_is_refused() -> None:
+    tracker, rows = Tracker(9, "p1"), ObservationRows(2)
+    tracker.write(rows, 1)
+    one = {name: values[1] for name, values in rows.fields.items()}
+    decisions = load_game("hex").arena(load_game("hex").settings(), matches=1, seed=0).wait()[0]
+    for arguments, words in (
+        ((decisions, 0), "observation: of type Decisions; allowed: arrays by name, such as decisions.observation"),
+        ((decisions.observation, 0), "observation: not of Pokémon; its fields are planes"),
+        ((rows.fields,), r"row = None: allowed: one of the rows 0 to 1, as in BattleView\(observation, 0\)"),
+        ((rows.fields, 2), "row = 2: allowed: one of the rows 0 to 1"),
+        ((one, 0), "row = 0: the observation is of one row; leave it out"),
+    ):
+        with pytest.raises(InputError, match=words):
+            BattleView(*arguments)  # type: ignore[arg-type]
+    assert repr(BattleView(one)) == repr(BattleView(rows.fields, 1)) == repr(BattleView(rows.fields, -1))
+
+
+def test_a_name_that_is_not_there_is_told_with_where_it_is() -> None:
+    view = view_of(*DOUBLES)
+    rex = view.own.active[0]
+    for name in ("hp", "status", "fainted"):
+        with pytest.raises(AttributeError, match=f"an ActiveView has no attribute '{name}'; it is in .pokemon.{name}"):
+            getattr(rex, name)
+    with pytest.raises(AttributeError, match="an ActiveView has no attribute 'heatlh'$"):
+        rex.heatlh  # noqa: B018
+    with pytest.raises(KeyError, match="attack; there are: atk, def, spa, spd, spe, accuracy, evasion"):
+        rex.boosts["attack"]
+    assert view.foe.team[0].stats == {}
+    with pytest.raises(KeyError, match="atk; there are: none, as a foe keeps them hidden"):
+        view.foe.team[0].stats["atk"]
 
 
 def test_moves_are_those_that_were_shown_with_what_is_left_of_them() -> None:

@@ -26,6 +26,11 @@ def test_names_are_found_in_any_spelling_and_unknown_ones_are_0() -> None:
     assert dex.moves["hiddenpowerfire"] not in (0, dex.moves["hiddenpower"])
 
 
+def test_names_print_what_they_are() -> None:
+    assert repr(load_dex(9).types).startswith("<Names: ")
+    assert "bug" in repr(load_dex(9).types)
+
+
 def test_row_0_is_the_unknown_thing() -> None:
     dex = load_dex(9)
     assert not dex.species_stats[0].any()
@@ -73,8 +78,9 @@ def test_champions_has_its_own_moves_under_the_same_numbers() -> None:
 
 
 def test_a_generation_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(InputError, match="generation 10; allowed: 1 to 9"):
-        load_dex(10)
+    for tables in (10, 0, "1", "gen10", None, 1.0):
+        with pytest.raises(InputError, match=f"generation {tables!r}; allowed: 1 to 9, or a format's tables"):
+            load_dex(tables)  # type: ignore[arg-type]
 
 
 def test_formats_know_their_rules() -> None:

@@ -88,7 +88,7 @@ def test_slots_take_turns_with_the_modes():
 def test_a_bad_action_and_a_seat_without_a_row_are_refused():
     arena = RocketArena(RocketSettings(), matches=2, seed=0)
     decisions, _ = arena.wait()
-    with pytest.raises(IllegalAction, match="action 90 of match 1, seat 1"):
+    with pytest.raises(IllegalAction, match="match 1, seat 1: action 90 is not legal"):
         arena.act(decisions, np.array([0, 0, 0, 90], np.int32))
     arena.act(decisions.take(np.array([0])), np.zeros(1, np.int32))
     with pytest.raises(IllegalAction, match="no row to answer"):
@@ -166,7 +166,7 @@ def test_the_game_is_found_by_name_and_says_what_fits():
 
 
 def test_no_match_at_all_is_an_input_error():
-    with pytest.raises(InputError, match="matches: 0"):
+    with pytest.raises(InputError, match="matches = 0"):
         RocketArena(RocketSettings(), matches=0, seed=0)
 
 

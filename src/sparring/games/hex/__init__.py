@@ -6,7 +6,7 @@ heuristic; `human` and `text` for people and files; `net` the network; `game` ti
 
 from typing import TYPE_CHECKING
 
-from sparring.core.lazy import lazy_names
+from sparring.core.lazy import lazy_dir, lazy_names
 from sparring.games.hex.game import GAME
 from sparring.games.hex.settings import HexNetwork, HexSettings
 
@@ -18,3 +18,4 @@ else:
     __getattr__ = lazy_names(__name__, {"HexArena": _ARENA, "hex_spec": _ARENA, "HexModel": _MODEL})
 
 __all__ = ["GAME", "HexArena", "HexModel", "HexNetwork", "HexSettings", "hex_spec"]
+__dir__ = lazy_dir(__name__, __all__)

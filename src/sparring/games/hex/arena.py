@@ -5,7 +5,20 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, Decisions, Field, GameSpec, IllegalAction, Results, Stages
+from sparring.core import (
+    Array,
+    ClosingArena,
+    Decisions,
+    Field,
+    GameSpec,
+    Results,
+    Stages,
+    check_actions,
+    check_argument,
+    check_settings,
+    illegal_action,
+)
+from sparring.core.settings import Count
 from sparring.games.hex.rules import OUT, Rows, Rules, Slots, absolute, answer, begin, collect, is_legal
 from sparring.games.hex.settings import HexSettings
 
@@ -15,17 +28,18 @@ EndListener = Callable[[int, list[int], int], None]
 
 def hex_spec(settings: HexSettings) -> GameSpec:
     """What rows look like: `planes` are the stones of the mover, who connects top and bottom, and of the other."""
+    check_settings(settings, HexSettings)
     size = settings.size
     return GameSpec(
         game="hex",
         settings={"size": size, "swap": settings.swap},
         seats=2,
         actions=size * size + settings.swap,
-        observation={"planes": Field((2, size, size), "uint8")},
+        observation={"planes": Field((2, size, size), "uint8", most=1)},
     )
 
 
-class HexArena:
+class HexArena(ClosingArena):
     """`matches` matches of Hex at the same time. Rows come in slot order; a slot has one row, since seats alternate.
 
     A slot's opening depends only on the seed, the slot and how many matches it has played: two arenas with the same
@@ -34,6 +48,7 @@ class HexArena:
 
     def __init__(self, settings: HexSettings, *, matches: int, seed: int) -> None:
         self.spec = hex_spec(settings)
+        check_argument("matches", matches, Count)
         self.matches = matches
         self.opening = settings.opening
         """Random stones at the start of each match."""
@@ -61,6 +76,7 @@ class HexArena:
 
     def wait(self) -> tuple[Decisions, Results]:
         """The row of every slot that is ready, and the matches that ended since the last call."""
+        self._check_open()
         rows = self._rows
         with self.stages.time("encode"):  # the masks too: one kernel writes both
             k = collect(tuple(self._slots), self._rules.opening, tuple(self._buffers))
@@ -74,8 +90,8 @@ class HexArena:
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Plays `actions: int32[k]`; if one is refused nothing is played."""
-        if actions.shape != decisions.match.shape:
-            raise ValueError(f"{len(decisions)} rows need as many actions, got shape {list(actions.shape)}")
+        self._check_open()
+        check_actions(decisions, actions)
         with self.stages.time("env"):
             match = np.ascontiguousarray(decisions.match)
             seat = np.ascontiguousarray(decisions.seat)
@@ -91,9 +107,6 @@ class HexArena:
     def listen(self, ended: EndListener) -> None:
         """Calls `ended` from now on."""
         self._end_listeners.append(ended)
-
-    def close(self) -> None:
-        """Nothing is held but memory."""
 
     def history(self, match: int) -> list[int]:
         """The moves of the match that slot `match` is playing, the opening included; seats alternate from seat 0.
@@ -155,4 +168,5 @@ class HexArena:
             return ValueError(f"match {match}, seat {seat} has no row that waits for an action")
         if is_legal(slots.state[match], action):
             return ValueError(f"match {match}, seat {seat} is answered twice in one call")
-        return IllegalAction(f"match {match}, seat {seat}: action {action} is not legal")
+        legal = np.array([is_legal(slots.state[match], number) for number in range(self.spec.actions)])
+        return illegal_action(f"match {match}, seat {seat}", action, legal)

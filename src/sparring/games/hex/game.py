@@ -34,6 +34,9 @@ class HexGame:
         "openspiel": lazy_call("sparring.games.hex.openspiel", "OpenSpielPlayer"),
     }
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.name}>"
+
     def spec(self, settings: HexSettings) -> GameSpec:
         """What rows look like under `settings`."""
         from sparring.games.hex.arena import hex_spec

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, GameSpec, IllegalAction
+from sparring.core import Array, GameSpec, illegal_action
 from sparring.games.hex.rules import LOST, key_rows, legal_rows, planes_rows, play_rows, read_rows
 
 _KEY_SEED = 0x4E5
@@ -45,7 +45,8 @@ class HexModel:
         after = np.array(states, order="C")
         refused = play_rows(after, self.size, np.ascontiguousarray(actions, np.intp))
         if refused >= 0:
-            raise IllegalAction(f"state {refused}: action {int(actions[refused])} is not legal")
+            legal = self.legal(np.array(states[refused : refused + 1], order="C"))[0]
+            raise illegal_action(f"state {refused}", int(actions[refused]), legal)
         return after
 
     def outcome(self, states: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:

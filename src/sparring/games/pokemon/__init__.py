@@ -9,7 +9,7 @@ replays, `replays` reads those of people; `net` the network; `parity` and `trial
 
 from typing import TYPE_CHECKING
 
-from sparring.core.lazy import lazy_names
+from sparring.core.lazy import lazy_dir, lazy_names
 from sparring.games.pokemon.game import GAME
 from sparring.games.pokemon.settings import PokemonNetwork, PokemonSettings
 from sparring.games.pokemon.setup import setup_pokemon
@@ -22,3 +22,4 @@ else:
     __getattr__ = lazy_names(__name__, {"PokemonArena": _ARENA, "pokemon_spec": _ARENA, "BattleView": _VIEW})
 
 __all__ = ["GAME", "BattleView", "PokemonArena", "PokemonNetwork", "PokemonSettings", "pokemon_spec", "setup_pokemon"]
+__dir__ = lazy_dir(__name__, __all__)

@@ -15,9 +15,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Decisions, GameSpec, Helpers, IllegalAction, InputError, Results, Stages
+from sparring.core import (
+    ClosingArena,
+    Decisions,
+    GameSpec,
+    Helpers,
+    IllegalAction,
+    InputError,
+    Results,
+    Stages,
+    check_actions,
+    check_argument,
+    check_settings,
+    illegal_action,
+)
 from sparring.core.cache import cache_folder
 from sparring.core.machine import cpu_seconds
+from sparring.core.settings import Count
 from sparring.core.stages import Spent, clocks
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.actions.offer import WIDTH, named
@@ -53,6 +67,7 @@ _SIMULATOR = "env/simulator"
 
 def pokemon_spec(settings: PokemonSettings) -> GameSpec:
     """What rows look like under `settings`; raises `InputError` for a format that is not there."""
+    check_settings(settings, PokemonSettings)
     format = find_format(settings.format, settings.showdown)
     return format_spec(format, observation=settings.observation, belief=settings.belief, showdown=settings.showdown)
 
@@ -74,11 +89,12 @@ def format_spec(format: Format, *, observation: str, belief: bool, showdown: str
     )
 
 
-class PokemonArena:
+class PokemonArena(ClosingArena):
     """Battles of one format; see `sparring.core.Arena`."""
 
     def __init__(self, settings: PokemonSettings, *, matches: int, seed: int) -> None:
         self._spec = pokemon_spec(settings)
+        check_argument("matches", matches, Count)
         self._settings = settings
         self._matches = matches
         self.stages = Stages()
@@ -136,6 +152,7 @@ class PokemonArena:
 
     def wait(self) -> tuple[Decisions, Results]:
         """Rows of the seats that must choose and results of battles that ended, whatever is ready."""
+        self._check_open()
         rows: list[_Seat] = []
         ended: list[tuple[int, int, bool]] = []
         ready, is_ready, deadline = 0, SeatState.READY, 0.0
@@ -183,19 +200,21 @@ class PokemonArena:
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Sends the rows' choices to their battles."""
+        self._check_open()
+        check_actions(decisions, actions)
         match, seat = decisions.match, decisions.seat
         if self._any_stale:
             fresh = np.flatnonzero(self._stale[match, seat] == 0)
             self._stale[match, seat] = np.maximum(self._stale[match, seat] - 1, 0)
             self._any_stale = bool(self._stale.any())
             match, seat, actions = match[fresh], seat[fresh], actions[fresh]
-        legal = self._legal[match, seat, actions]
+        inside = (actions >= 0) & (actions < self._spec.actions)
+        legal = inside & self._legal[match, seat, np.where(inside, actions, 0)]
         if not legal.all():
             row = int(np.flatnonzero(~legal)[0])
-            raise IllegalAction(
-                f"action {int(actions[row])} ({self._actions.describe(int(actions[row]))}) is not legal in match "
-                f"{int(match[row])} for seat {int(seat[row])}"
-            )
+            action = int(actions[row])
+            said = f"{action} ({self._actions.describe(action)})" if inside[row] else action
+            raise illegal_action(f"match {match[row]}, seat {seat[row]}", said, self._legal[match[row], seat[row]])
         choice, choose, battles, seats = self._actions.choice, self._simulator.choose, self._battle, self._seats
         watching = SeatState.WATCHING
         with self.stages.time("env/choice"):
@@ -256,6 +275,7 @@ class PokemonArena:
 
     def close(self) -> None:
         """Ends all processes; may be called twice."""
+        super().close()
         self._simulator.close()
         self._teams.close()
 

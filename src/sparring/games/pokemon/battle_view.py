@@ -10,15 +10,16 @@ as the arrays it reads. Species, moves, abilities, items and types are Showdown 
 are, in small letters.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
-from math import ceil
+from typing import NoReturn
 
 import numpy as np
 
+from sparring.core import InputError
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
+from sparring.games.pokemon.battle_effects import OF_ACTIVE, OF_FIELD, OF_SIDE, Effect, effects, turns_of
 from sparring.games.pokemon.columns import (
     BASE_STAT_SCALE,
     BOOST_SCALE,
@@ -27,10 +28,8 @@ from sparring.games.pokemon.columns import (
     SLOTS,
     STAT_SCALE,
     TEAM,
-    TURN_SCALE,
     ActiveColumn,
     FieldColumn,
-    SideColumn,
 )
 from sparring.games.pokemon.dex import CATEGORIES, STATS, STATUSES, Dex, load_dex
 
@@ -38,20 +37,6 @@ _BOOSTS = {
     ActiveColumn(column).name.removeprefix("BOOST_").lower(): column
     for column in range(c.ACTIVE_BOOST_ATK, c.ACTIVE_BOOST_EVASION + 1)
 }
-_COUNTS = {"SPIKES": 3, "TOXIC_SPIKES": 2, "CHI_STRIKE": 3, "STOCKPILE": 3, "FALLEN": 5}
-"""What 1 in a column stands for, where effects are counted."""
-_TURNS_OF = {"DYNAMAXED": "DYNAMAX_TURNS"}
-"""Columns of turns that are not called after their effect."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """Something that lasts on a Pokémon, a side or the field."""
-
-    count: int
-    """Layers or stacks; 1 where there is but one."""
-    turns: int | None
-    """Turns left (of sides, the field, dynamax and Perish Song) or since it began; None where they are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,36 +60,10 @@ class Move:
     """From 0 to 1; 1 for moves that cannot miss."""
 
 
-def _table(columns: type[IntEnum], wanted: Iterable[int]) -> tuple[tuple[str, int, int, int], ...]:
-    """(name, column, column of its turns or -1, what 1 stands for) of each effect among the wanted columns."""
-    numbers = {column.name: int(column) for column in columns}
-    names = [columns(number).name for number in wanted]
-    return tuple(
-        (name.lower(), numbers[name], numbers.get(_TURNS_OF.get(name, f"{name}_TURNS"), -1), _COUNTS.get(name, 1))
-        for name in names
-        if not name.endswith("_TURNS")
-    )
-
-
-_OF_ACTIVE = _table(ActiveColumn, range(c.ACTIVE_TRANSFORMED, len(ActiveColumn)))
-_OF_SIDE = _table(SideColumn, range(c.SIDE_STEALTH_ROCK, c.SIDE_MEGA_USED))
-_OF_FIELD = _table(FieldColumn, range(c.FIELD_TRICK_ROOM, len(FieldColumn)))
 _WEATHERS = range(c.FIELD_SUN, c.FIELD_STRONG_WINDS + 1)
 _TERRAINS = range(c.FIELD_ELECTRIC_TERRAIN, c.FIELD_PSYCHIC_TERRAIN + 1)
 _ASKED = range(c.ACTIVE_MUST_SWITCH, c.ACTIVE_REVIVING + 1)
 _USED = {"mega": c.SIDE_MEGA_USED, "zmove": c.SIDE_Z_USED, "dynamax": c.SIDE_DYNAMAX_USED, "tera": c.SIDE_TERA_USED}
-
-
-def _effects(values: Array, table: tuple[tuple[str, int, int, int], ...]) -> dict[str, Effect]:
-    return {
-        name: Effect(ceil(float(values[column]) * most - 1e-3), None if turns < 0 else _turns(values[turns]))
-        for name, column, turns, most in table
-        if values[column]
-    }
-
-
-def _turns(value: float) -> int:
-    return round(float(value) * TURN_SCALE)
 
 
 class BattleView:
@@ -112,6 +71,7 @@ class BattleView:
 
     def __init__(self, observation: Mapping[str, Array], row: int | None = None) -> None:
         """`observation` has the fields of `raw` (and perhaps more), of one row or, with `row`, of many."""
+        _check_rows(observation, row)
         fields = observation if row is None else {name: values[row] for name, values in observation.items()}
         self.field = FieldView(fields["field"])
         dex, places = load_dex(self.field.generation), 2 if self.field.doubles else 1
@@ -119,6 +79,29 @@ class BattleView:
 
     def __repr__(self) -> str:
         return f"BattleView(turn={self.field.turn}, own={self.own}, foe={self.foe})"
+
+
+def _check_rows(observation: Mapping[str, Array], row: int | None) -> None:
+    """Raises `InputError` unless `observation` are rows of Pokémon, of which `row` is one."""
+    if not isinstance(observation, Mapping):
+        kind = type(observation).__name__
+        raise InputError(f"observation: of type {kind}; allowed: arrays by name, such as decisions.observation")
+    if "field" not in observation:
+        raise InputError(f"observation: not of Pokémon; its fields are {', '.join(observation)}")
+    shape = observation["field"].shape[:-1]
+    if not shape and row is not None:
+        raise InputError(f"row = {row!r}: the observation is of one row; leave it out")
+    if shape and (not isinstance(row, int | np.integer) or not -shape[0] <= row < shape[0]):
+        raise InputError(
+            f"row = {row!r}: allowed: one of the rows 0 to {shape[0] - 1}, as in BattleView(observation, 0)"
+        )
+
+
+class Stats(dict[str, int]):
+    """Numbers by stat; a name that is not there is told with those that are."""
+
+    def __missing__(self, name: str) -> int:
+        raise KeyError(f"{name}; there are: {', '.join(self) or 'none, as a foe keeps them hidden'}")
 
 
 class FieldView:
@@ -143,7 +126,7 @@ class FieldView:
     @property
     def weather_turns(self) -> int:
         """Turns left; 0 without weather or end."""
-        return _turns(self._columns[c.FIELD_WEATHER_TURNS])
+        return turns_of(self._columns[c.FIELD_WEATHER_TURNS])
 
     @property
     def terrain(self) -> str:
@@ -153,12 +136,12 @@ class FieldView:
     @property
     def terrain_turns(self) -> int:
         """Turns left."""
-        return _turns(self._columns[c.FIELD_TERRAIN_TURNS])
+        return turns_of(self._columns[c.FIELD_TERRAIN_TURNS])
 
     @property
     def effects(self) -> dict[str, Effect]:
         """Everything else, such as `trick_room`."""
-        return _effects(self._columns, _OF_FIELD)
+        return effects(self._columns, OF_FIELD)
 
     def _first(self, columns: range) -> str:
         return next((FieldColumn(column).name.lower() for column in columns if self._columns[column]), "")
@@ -191,7 +174,7 @@ class SideView:
     @property
     def effects(self) -> dict[str, Effect]:
         """Hazards, screens and the like: `effects["reflect"].turns`, `effects["spikes"].count`."""
-        return _effects(self._columns, _OF_SIDE)
+        return effects(self._columns, OF_SIDE)
 
     @property
     def used(self) -> frozenset[str]:
@@ -270,7 +253,7 @@ class PokemonView:
     @property
     def status_turns(self) -> int:
         """Turns it has slept, or its poison has grown."""
-        return _turns(self._columns[c.POKEMON_SLEEP_TURNS]) or _turns(self._columns[c.POKEMON_TOXIC_TURNS])
+        return turns_of(self._columns[c.POKEMON_SLEEP_TURNS]) or turns_of(self._columns[c.POKEMON_TOXIC_TURNS])
 
     @property
     def ability(self) -> str | None:
@@ -294,16 +277,17 @@ class PokemonView:
         return _moves(self._dex, *self._moves)
 
     @property
-    def stats(self) -> dict[str, int]:
-        """Own Pokémon only: `hp`, `atk`, `def`, `spa`, `spd`, `spe` without boosts."""
+    def stats(self) -> Stats:
+        """`hp`, `atk`, `def`, `spa`, `spd`, `spe` without boosts; empty for a foe, who keeps them hidden."""
         values = (self._columns[c.POKEMON_MAX_HP], *self._columns[c.POKEMON_STAT_ATK : c.POKEMON_STAT_SPE + 1])
-        return {stat: round(float(value) * STAT_SCALE) for stat, value in zip(STATS, values, strict=True) if value}
+        numbers = (round(float(value) * STAT_SCALE) for value in values)
+        return Stats({stat: number for stat, number in zip(STATS, numbers, strict=True) if number})
 
     @property
-    def base_stats(self) -> dict[str, int]:
+    def base_stats(self) -> Stats:
         """Of its species."""
         values = self._columns[c.POKEMON_BASE_HP : c.POKEMON_BASE_SPE + 1]
-        return {stat: round(float(value) * BASE_STAT_SCALE) for stat, value in zip(STATS, values, strict=True)}
+        return Stats({stat: round(float(value) * BASE_STAT_SCALE) for stat, value in zip(STATS, values, strict=True)})
 
 
 class ActiveView:
@@ -322,6 +306,12 @@ class ActiveView:
         boosts = {stat: steps for stat, steps in self.boosts.items() if steps}
         return f"ActiveView({self.species}, boosts={boosts})" if self.present else "ActiveView(nobody)"
 
+    def __getattr__(self, name: str) -> NoReturn:
+        """Tells where the rest is: what a Pokémon keeps when it leaves is in `pokemon`."""
+        known = hasattr(self.__dict__.get("pokemon") or PokemonView, name)
+        where = f"; it is in .pokemon.{name}" if known else ""
+        raise AttributeError(f"an ActiveView has no attribute {name!r}{where}")
+
     @property
     def species(self) -> str:
         """What it is now, after Transform too."""
@@ -338,9 +328,9 @@ class ActiveView:
         return _types(self._dex, self._ids, c.ACTIVE_ID_TYPE_1, c.ACTIVE_ID_TYPE_2, c.ACTIVE_ID_TYPE_3)
 
     @property
-    def boosts(self) -> dict[str, int]:
+    def boosts(self) -> Stats:
         """Stages from -6 to 6: `atk`, `def`, `spa`, `spd`, `spe`, `accuracy`, `evasion`."""
-        return {stat: round(float(self._columns[column]) * BOOST_SCALE) for stat, column in _BOOSTS.items()}
+        return Stats({stat: round(float(self._columns[column]) * BOOST_SCALE) for stat, column in _BOOSTS.items()})
 
     @property
     def moves(self) -> tuple[Move, ...]:
@@ -355,17 +345,17 @@ class ActiveView:
     @property
     def turns(self) -> int:
         """Turns on the field, at most 8; 0 on the turn it came in."""
-        return _turns(self._columns[c.ACTIVE_ACTIVE_TURNS])
+        return turns_of(self._columns[c.ACTIVE_ACTIVE_TURNS])
 
     @property
     def protect_turns(self) -> int:
         """Protecting moves in a row that worked."""
-        return _turns(self._columns[c.ACTIVE_PROTECT_TURNS])
+        return turns_of(self._columns[c.ACTIVE_PROTECT_TURNS])
 
     @property
     def effects(self) -> dict[str, Effect]:
         """What lasts on it: `effects["substitute"]`, `effects["taunt"].turns`."""
-        return _effects(self._columns, _OF_ACTIVE)
+        return effects(self._columns, OF_ACTIVE)
 
     @property
     def asked(self) -> frozenset[str]:

@@ -100,7 +100,11 @@ class Names:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        return f"<Names: {len(self.numbers):,}, such as {', '.join(self.ids[1:4])}>"
+
     def __getitem__(self, name: str) -> int:
+        """The number of `name` in any spelling; 0 if it is unknown, as protocol lines of other versions may be."""
         number = self._spelled.get(name)
         if number is None:
             number = self.numbers.get(to_id(name), 0)
@@ -170,15 +174,21 @@ def load_dex(tables: int | str, showdown: str = PINNED) -> Dex:
     """The dex of a generation, 1 to 9, or of `Format.tables`, in a version of Showdown."""
     if isinstance(tables, str):
         return _load(tables, showdown)
-    if not 1 <= tables <= 9:
-        raise InputError(f"there is no Pokémon generation {tables}; allowed: 1 to 9")
+    if not isinstance(tables, int) or not 1 <= tables <= 9:
+        raise _no_tables(tables)
     return _load(f"gen{tables}", showdown)
+
+
+def _no_tables(tables: object) -> InputError:
+    return InputError(f"there is no Pokémon generation {tables!r}; allowed: 1 to 9, or a format's tables")
 
 
 @cache
 def _load(tables: str, showdown: str) -> Dex:
-    raw = msgspec.json.decode((installation(showdown).tables / f"{tables}.json").read_bytes())
-    return _build(raw)
+    path = installation(showdown).tables / f"{tables}.json"
+    if not path.is_file():
+        raise _no_tables(tables)
+    return _build(msgspec.json.decode(path.read_bytes()))
 
 
 def _build(raw: dict[str, Any]) -> Dex:

@@ -60,6 +60,9 @@ class PokemonGame:
 
         return pokemon_checks(asked)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.name}>"
+
     def spec(self, settings: PokemonSettings) -> GameSpec:
         """What rows look like under `settings`."""
         from sparring.games.pokemon.arena import pokemon_spec

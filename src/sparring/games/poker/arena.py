@@ -5,18 +5,30 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Array, Decisions, GameSpec, IllegalAction, Results, Stages
+from sparring.core import (
+    Array,
+    ClosingArena,
+    Decisions,
+    GameSpec,
+    Results,
+    Stages,
+    check_actions,
+    check_argument,
+    illegal_action,
+)
+from sparring.core.settings import Count
 from sparring.core.splitmix import STEP, mix
 from sparring.games.poker.tree import CHANCE, OVER, Tree
 
 
-class TreeArena:
+class TreeArena(ClosingArena):
     """`matches` matches of `tree` at the same time. Rows come in slot order, and within a slot by seat.
 
     The chance moves of a slot depend only on the seed, the slot and how many it has had before.
     """
 
     def __init__(self, tree: Tree, spec: GameSpec, *, matches: int, seed: int) -> None:
+        check_argument("matches", matches, Count)
         self.spec = spec
         self.matches = matches
         self.stages = Stages()
@@ -38,6 +50,7 @@ class TreeArena:
 
     def wait(self) -> tuple[Decisions, Results]:
         """The rows of every match that has not been told yet, and the matches that ended since the last call."""
+        self._check_open()
         s, tree = self._slots, self._tree
         results = self._take_results()
         infos = np.where(s["told"][:, None], -1, tree.asked[s["node"]])
@@ -64,8 +77,8 @@ class TreeArena:
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Plays `actions: int32[k]`; if one is refused nothing is played."""
-        if actions.shape != decisions.match.shape:
-            raise ValueError(f"{len(decisions)} rows need as many actions, got shape {list(actions.shape)}")
+        self._check_open()
+        check_actions(decisions, actions)
         s, tree = self._slots, self._tree
         match, seat = decisions.match, decisions.seat
         wrong = np.flatnonzero(~s["out"][match, seat])
@@ -77,16 +90,13 @@ class TreeArena:
         wrong = np.flatnonzero(~(inside & tree.legal[info, np.where(inside, actions, 0)]))
         if len(wrong):
             row = int(wrong[0])
-            raise IllegalAction(f"match {match[row]}, seat {seat[row]}: action {actions[row]} is not legal")
+            raise illegal_action(f"match {match[row]}, seat {seat[row]}", actions[row], tree.legal[info[row]])
         s["choice"][match, seat] = actions
         s["out"][match, seat] = False
         answered = np.zeros(self.matches, np.bool_)
         answered[match] = True
         with self.stages.time("env"):
             self._advance(np.flatnonzero(answered & ~s["out"].any(axis=1)))
-
-    def close(self) -> None:
-        """Nothing is held but memory."""
 
     def snapshot(self) -> dict[str, Array]:
         """Every slot, the random streams and results not yet told. Rows that are out stay out."""

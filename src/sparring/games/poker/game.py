@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sparring.core import Field, GameSpec, Player
+from sparring.core import Field, GameSpec, Player, check_settings
 from sparring.games.poker import kuhn, leduc, rps
 from sparring.games.poker.arena import TreeArena
 from sparring.games.poker.exact import nash_conv, player_policy
@@ -30,8 +30,12 @@ class TreeGame:
         self.players: Mapping[str, Callable[[Any, int], Player]] = {}
         self.tree = tree
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.name}>"
+
     def spec(self, settings: Any) -> GameSpec:
         """What rows look like: `state` is all that the seat knows."""
+        check_settings(settings, self.settings)
         tree = self.tree(settings)
         return GameSpec(
             game=self.name,
@@ -43,7 +47,8 @@ class TreeGame:
 
     def arena(self, settings: Any, *, matches: int, seed: int) -> TreeArena:
         """An arena that plays `matches` at the same time."""
-        return TreeArena(self.tree(settings), self.spec(settings), matches=matches, seed=seed)
+        spec = self.spec(settings)
+        return TreeArena(self.tree(settings), spec, matches=matches, seed=seed)
 
     def policy(self, spec: GameSpec, network: PokerNetwork) -> Any:
         """A fresh perceptron."""

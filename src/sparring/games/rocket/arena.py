@@ -11,7 +11,19 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Decisions, GameSpec, Helpers, IllegalAction, InputError, Results, Stages
+from sparring.core import (
+    ClosingArena,
+    Decisions,
+    GameSpec,
+    Helpers,
+    Results,
+    Stages,
+    check_actions,
+    check_argument,
+    check_settings,
+    illegal_action,
+)
+from sparring.core.settings import Count
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import action_table
 from sparring.games.rocket.curriculum import Curriculum, elo
@@ -27,6 +39,7 @@ _THREADS = "env/threads"
 
 def rocket_spec(settings: RocketSettings) -> GameSpec:
     """What rows look like under `settings`."""
+    check_settings(settings, RocketSettings)
     kind, own = settings.observation, 0
     if kind not in OBSERVATIONS:
         _, own = own_observation(kind, settings.room)
@@ -46,13 +59,12 @@ def rocket_spec(settings: RocketSettings) -> GameSpec:
     )
 
 
-class RocketArena:
+class RocketArena(ClosingArena):
     """Matches of mixed modes. In a match of a smaller mode only the first seats of each team have rows."""
 
     def __init__(self, settings: RocketSettings, *, matches: int, seed: int) -> None:
-        if matches < 1:
-            raise InputError(f"matches: {matches} must be at least 1")
         self._spec = rocket_spec(settings)
+        check_argument("matches", matches, Count)
         self._settings = settings
         self._curriculum = Curriculum(settings.curriculum, settings.stage)
         self._elo: float | None = None
@@ -84,6 +96,7 @@ class RocketArena:
 
     def wait(self) -> tuple[Decisions, Results]:
         """The rows and results of the group that has been ready the longest."""
+        self._check_open()
         if not self._ready:
             if not self._running:
                 raise RuntimeError("wait was called while rows of the last one are unanswered")
@@ -104,15 +117,13 @@ class RocketArena:
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Plays `actions: int32[k]`; a group steps when its last row is answered."""
-        if len(actions) != len(decisions):
-            raise IllegalAction(f"{len(actions)} actions for {len(decisions)} rows")
+        self._check_open()
+        check_actions(decisions, actions)
         wrong = np.flatnonzero((actions < 0) | (actions >= self._spec.actions))
         if len(wrong):
             row = int(wrong[0])
-            raise IllegalAction(
-                f"action {int(actions[row])} of match {int(decisions.match[row])}, seat {int(decisions.seat[row])}"
-                f" is not in 0..{self._spec.actions - 1}"
-            )
+            where = f"match {decisions.match[row]}, seat {decisions.seat[row]}"
+            raise illegal_action(where, actions[row], np.ones(self._spec.actions, np.bool_))
         owners = self._group_of[decisions.match]
         if len(owners) == 0 or (owners == owners[0]).all():  # as it came from `wait`
             parts = [(owners[0], slice(None))] if len(owners) else []
@@ -127,6 +138,7 @@ class RocketArena:
         """Stops the threads and lets the simulators go."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
+        super().close()
         self._groups.clear()
 
     @property

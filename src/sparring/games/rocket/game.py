@@ -53,6 +53,9 @@ class RocketGame:
         else:
             yield asked.lacking("meshes", f"not all {MESHES} are in {mesh_folder()}", "sparring setup rocket")
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.name}>"
+
     def spec(self, settings: RocketSettings) -> GameSpec:
         """What rows look like under `settings`."""
         from sparring.games.rocket.arena import rocket_spec

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core import InputError
 from sparring.games.pokemon.actions.gimmicks import GIMMICKS, gimmicks_of
 from sparring.games.pokemon.actions.mask import write_masks
 from sparring.games.pokemon.actions.offer import (
@@ -65,6 +66,11 @@ class ActionSpace:
         """By order that is a move: where a place's aims for it lie."""
         self._texts = [[self._text(place, order) for order in range(self.orders.count)] for place in range(SLOTS)]
 
+    def __repr__(self) -> str:
+        kind = "singles" if self.active == 1 else "doubles"
+        gimmicks = f" with {', '.join(self.gimmicks)}" if self.gimmicks else ""
+        return f"<ActionSpace: {self.actions:,} actions of {kind}{gimmicks}>"
+
     def mask(self, offers: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """`bool[k, actions]` what is legal under `offers: uint8[k, WIDTH]`."""
         if offers.shape[1:] != (WIDTH,):
@@ -91,6 +97,8 @@ class ActionSpace:
 
     def describe(self, action: int) -> str:
         """The human name of an action."""
+        if not 0 <= action < self.actions:
+            raise InputError(f"action = {action}: allowed: a whole number, 0 to {self.actions - 1:,}")
         if action >= self.joint:
             assert self.preview is not None
             return self.preview.name(action - self.joint, leads=self.active)

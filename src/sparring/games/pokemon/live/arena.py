@@ -15,7 +15,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Decisions, GameSpec, InputError, Results, RunError
+from sparring.core import ClosingArena, Decisions, GameSpec, InputError, Results, RunError, check_actions
 from sparring.core.text import printable
 from sparring.games.pokemon.arena import SEATS, pokemon_spec
 from sparring.games.pokemon.belief.seat import Believing
@@ -39,7 +39,7 @@ _UNKNOWN_KINDS = 200
 _UNKNOWN_LENGTH = 60
 
 
-class LiveArena:
+class LiveArena(ClosingArena):
     """At most `matches` battles at the same time over all `servers`; see `sparring.core.Arena`."""
 
     def __init__(
@@ -86,7 +86,6 @@ class LiveArena:
         self._say: Callable[[str], None] = lambda text: say(printable(text))
         self._quiet_since = monotonic()
         self._news = asyncio.Event()
-        self._closed = False
         self.patience = patience
         """Seconds without any battle after which `wait` gives up."""
         self.started = 0
@@ -141,12 +140,15 @@ class LiveArena:
 
     def wait(self, seconds: float | None = None) -> tuple[Decisions, Results]:
         """Rows of the battles that wait for us and results of those that ended; both empty only after `seconds`."""
+        self._check_open()
         # The rows are made out here: the runner describes in words, array by array, whatever a coroutine returns.
         ready, ended = self._runner.run(self._wait(seconds))
         return self._decisions(ready), self._results(ended)
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Sends the choices; one whose battle has ended or gone on meanwhile is left out."""
+        self._check_open()
+        check_actions(decisions, actions)
         now = monotonic()
         for slot, action in zip(decisions.match.tolist(), actions.tolist(), strict=True):
             battle, number = self._handed.pop(slot, (None, 0))
@@ -163,7 +165,7 @@ class LiveArena:
     def close(self) -> None:
         """Leaves all rooms and closes the connections; may be called twice."""
         if not self._closed:
-            self._closed = True
+            super().close()
             self._runner.run(self._close())
             self._runner.close()
             if self._teams is not None:

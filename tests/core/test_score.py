@@ -1,0 +1,25 @@
+"""Scores: counts that can be added up."""
+
+import numpy as np
+import pytest
+
+from sparring.core import InputError, Score
+
+
+def test_scores_add_up():
+    scores = [Score(3, 1, 0, decisions_per_match=10), Score(1, 0, 3, failed=2, decisions_per_match=20)]
+    assert sum(scores) == scores[0] + scores[1] == Score(4, 1, 3, failed=2, decisions_per_match=15)
+    assert sum([Score(1, 0, 0)]) == Score(1, 0, 0)
+
+
+@pytest.mark.parametrize("other", [5, 0, "a", None])
+def test_only_scores_are_added_to_scores(other):
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Score(1, 0, 0) + other
+
+
+@pytest.mark.parametrize("wins", [-1, 1.5, "3", None])
+def test_counts_are_whole_numbers(wins):
+    with pytest.raises(InputError, match=f"wins = {wins!r}: allowed: a whole number, 0 or more"):
+        Score(wins, 0, 0)
+    assert Score(np.int64(3), 0, 0).matches == 3
