@@ -1,7 +1,8 @@
 """The words everything else is written in. numpy only: no torch, no game.
 
 `spec` what a game looks like; `vocabulary` what its numbers stand for; `rows` structs of arrays; `decisions` the
-batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `versions` what outlasts a version of a
+batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `plugins` what
+installed packages offer; `versions` what outlasts a version of a
 game; `distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker; `score` what
 matches came to; `words` what a game says of its episodes; `stages` where time goes; `interrupts` how work is stopped;
 `extras` optional packages; `machine` the cores and memory that are ours; `checkup` the words of `sparring doctor`;
@@ -33,6 +34,7 @@ from sparring.core.game import (
     built_in,
     game_names,
     guest_kinds,
+    installed_games,
     load_game,
     player_names,
     shipped_weights,
@@ -107,6 +109,7 @@ __all__ = [
     "gather",
     "guest_kinds",
     "install_command",
+    "installed_games",
     "load_game",
     "masked_log_softmax",
     "missing_packages",

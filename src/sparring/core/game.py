@@ -7,19 +7,20 @@ touches no file outside the game's own folder.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+
+import msgspec
 
 from sparring.core.arena import Arena
 from sparring.core.errors import InputError, did_you_mean
 from sparring.core.forward_model import ForwardModel
 from sparring.core.player import Player, RandomPlayer
+from sparring.core.plugins import GAMES, described, load_plugin, offered, pass_over
 from sparring.core.settings import convert
 from sparring.core.spec import GameSpec
 from sparring.core.vocabulary import Vocabulary
-
-ENTRY_POINTS = "sparring.games"
 
 
 class Game(Protocol):
@@ -192,19 +193,66 @@ class Named(Protocol):
         ...
 
 
+_ATTRIBUTES = {"name": str, "summary": str, "presets": Path, "players": Mapping}
+_STRUCTS = ("settings", "network")
+_METHODS = ("spec", "arena", "policy", "fits", "model")
+
+
+def game_fault(game: Any) -> str | None:
+    """What keeps `game` from being a `Game`, as in "has no `fits`"; None if every member is there, of its kind."""
+    if isinstance(game, type):
+        return f"is the class {game.__name__}, and a game is an object: {game.__name__}()"
+    missing = [f"`{name}`" for name in (*_ATTRIBUTES, *_STRUCTS, *_METHODS) if not hasattr(game, name)]
+    if missing:
+        return f"has no {', '.join(missing)}; see `sparring.core.Game`"
+    for name, kind in _ATTRIBUTES.items():
+        if not isinstance(getattr(game, name), kind):
+            return f"has a `{name}` that is {getattr(game, name)!r:.60}; allowed: a {kind.__name__}"
+    for name in _STRUCTS:
+        found = getattr(game, name)
+        if not (isinstance(found, type) and issubclass(found, msgspec.Struct)):
+            return f"has a `{name}` that is {found!r:.60}; allowed: a subclass of msgspec.Struct"
+    parts = {name: getattr(game, name) for name in _METHODS} | {
+        f"players[{who!r}]": game.players[who] for who in game.players
+    }
+    for name, found in parts.items():
+        if not callable(found):
+            return f"has a `{name}` that is {found!r:.60}; allowed: something to call"
+    return None
+
+
 def game_names() -> list[str]:
-    """Names of all installed games, sorted."""
-    return sorted(point.name for point in entry_points(group=ENTRY_POINTS))
+    """Names of all installed games, sorted; some may not load."""
+    return list(offered(GAMES))
 
 
 def load_game(name: str) -> Game:
-    """The installed game called `name`; raises `InputError` with the names there are."""
-    for point in entry_points(group=ENTRY_POINTS):
-        if point.name == name:
-            game: Game = point.load()
-            return game
-    names = game_names()
-    raise InputError(f"unknown game {name!r}{did_you_mean(name, names)}; installed games: {', '.join(names)}")
+    """The installed game called `name`; raises `InputError` with the names there are, or why it cannot be loaded."""
+    points = offered(GAMES)
+    if name not in points:
+        raise InputError(f"unknown game {name!r}{did_you_mean(name, points)}; installed games: {', '.join(points)}")
+    return _load(points[name])
+
+
+def installed_games() -> dict[str, Game]:
+    """Every installed game that can be loaded, by name; of any other, standard error says so once."""
+    games = {}
+    for name, point in offered(GAMES).items():
+        try:
+            games[name] = _load(point)
+        except InputError as problem:
+            pass_over(problem)
+    return games
+
+
+def _load(point: EntryPoint) -> Game:
+    game: Game = load_plugin(point)
+    wrong = game_fault(game)
+    if wrong is None and game.name != point.name:
+        wrong = f"has the name {game.name!r}, and its entry point {point.name!r}: they must be the same"
+    if wrong is not None:
+        raise InputError(f"{described(point)} cannot be used: {point.value} {wrong}")
+    return game
 
 
 def player_names(game: Game) -> list[str]:
@@ -219,8 +267,8 @@ def guest_kinds(game: Game) -> list[str]:
 
 def shipped_weights(game: str | None = None) -> dict[str, Path]:
     """Checkpoints that come with the installed games, or with one of them, by name."""
-    games = game_names() if game is None else [game]
-    folders = [load_game(name).presets.parent / "weights" for name in games]
+    games = installed_games().values() if game is None else [load_game(game)]
+    folders = [plugin.presets.parent / "weights" for plugin in games]
     return {path.name: path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())}
 
 

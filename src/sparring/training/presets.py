@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sparring.core import Game, InputError, did_you_mean, game_names, load_game
+from sparring.core import Game, InputError, did_you_mean, installed_games, load_game
 from sparring.core.code import code_names
 from sparring.core.networks import FACTORY, check_network
 from sparring.core.settings import apply_overrides, convert, read_settings
@@ -21,8 +21,8 @@ STORED = "config.yaml"
 def preset_names() -> dict[str, Path]:
     """Every installed preset by name."""
     found: dict[str, Path] = {}
-    for name in game_names():
-        for path in sorted(Path(load_game(name).presets).glob("*.yaml"), key=lambda path: path.stem):
+    for game in installed_games().values():
+        for path in sorted(game.presets.glob("*.yaml"), key=lambda path: path.stem):
             found[path.stem] = path
     return found
 
