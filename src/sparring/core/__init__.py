@@ -10,7 +10,7 @@ matches came to; `words` what a game says of its episodes; `stages` where time g
 """
 
 from sparring.core.arena import Adaptive, Arena, Gathering, IllegalAction, Naming, Resumable, gather
-from sparring.core.check import ArenaFault, ArenaReport, check_arena
+from sparring.core.check import ArenaFault, ArenaReport, GameFault, check_arena
 from sparring.core.decisions import Answers, Decisions, Results
 from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
 from sparring.core.episodes import Episodes, Headers, SegmentMemory, Steps
@@ -35,6 +35,7 @@ from sparring.core.game import (
     game_names,
     guest_kinds,
     installed_games,
+    lending,
     load_game,
     player_names,
     shipped_weights,
@@ -64,6 +65,7 @@ __all__ = [
     "Forfeiting",
     "ForwardModel",
     "Game",
+    "GameFault",
     "GameSpec",
     "Gathering",
     "Guest",
@@ -110,6 +112,7 @@ __all__ = [
     "guest_kinds",
     "install_command",
     "installed_games",
+    "lending",
     "load_game",
     "masked_log_softmax",
     "missing_packages",

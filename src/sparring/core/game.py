@@ -4,8 +4,8 @@ A package offers games in the entry-point group `sparring.games`; `name = "packa
 touches no file outside the game's own folder.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -196,6 +196,7 @@ class Named(Protocol):
 _ATTRIBUTES = {"name": str, "summary": str, "presets": Path, "players": Mapping}
 _STRUCTS = ("settings", "network")
 _METHODS = ("spec", "arena", "policy", "fits", "model")
+_lent: dict[str, Game] = {}
 
 
 def game_fault(game: Any) -> str | None:
@@ -221,25 +222,47 @@ def game_fault(game: Any) -> str | None:
     return None
 
 
+@contextmanager
+def lending(game: Game) -> Iterator[str]:
+    """Makes an object of the running program known by its name, in this process and for the block, as if installed.
+
+    It takes the place of an installed game of that name. Raises `InputError` if it is no game.
+    """
+    wrong = game_fault(game)
+    if wrong is not None:
+        raise InputError(f"game = {game!r:.60}: it {wrong}; allowed: the name of a game, such as 'hex', or a `Game`")
+    before = _lent.get(game.name)
+    _lent[game.name] = game
+    try:
+        yield game.name
+    finally:
+        del _lent[game.name]
+        if before is not None:
+            _lent[game.name] = before
+
+
 def game_names() -> list[str]:
     """Names of all installed games, sorted; some may not load."""
-    return list(offered(GAMES))
+    return sorted({*offered(GAMES), *_lent})
 
 
 def load_game(name: str) -> Game:
     """The installed game called `name`; raises `InputError` with the names there are, or why it cannot be loaded."""
+    if name in _lent:
+        return _lent[name]
     points = offered(GAMES)
     if name not in points:
-        raise InputError(f"unknown game {name!r}{did_you_mean(name, points)}; installed games: {', '.join(points)}")
+        names = game_names()
+        raise InputError(f"unknown game {name!r}{did_you_mean(name, names)}; installed games: {', '.join(names)}")
     return _load(points[name])
 
 
 def installed_games() -> dict[str, Game]:
     """Every installed game that can be loaded, by name; of any other, standard error says so once."""
     games = {}
-    for name, point in offered(GAMES).items():
+    for name in game_names():
         try:
-            games[name] = _load(point)
+            games[name] = load_game(name)
         except InputError as problem:
             pass_over(problem)
     return games

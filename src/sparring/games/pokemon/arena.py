@@ -189,6 +189,9 @@ class PokemonArena:
             self._stale[match, seat] = np.maximum(self._stale[match, seat] - 1, 0)
             self._any_stale = bool(self._stale.any())
             match, seat, actions = match[fresh], seat[fresh], actions[fresh]
+        inside = (actions >= 0) & (actions < self.spec.actions)
+        if not inside.all():
+            raise IllegalAction(f"an action is not one of 0..{self.spec.actions - 1}")
         legal = self._legal[match, seat, actions]
         if not legal.all():
             row = int(np.flatnonzero(~legal)[0])
