@@ -1,5 +1,6 @@
 """`check_game` passes the example and names the first mistake in a game that is otherwise the same."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,8 +9,10 @@ import torch
 from msgspec import Struct
 
 import sparring
+from sparring.cli import main
 from sparring.core import Answers, GameFault, InputError, RandomPlayer, check_arena, load_game
 from sparring.core.spec import Field
+from tests.commands import one_line
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -28,7 +31,7 @@ def test_the_example_is_sound():
     assert report.weights > 10_000
 
 
-class SecondPlayer:
+class Stubborn:
     """Always plays column 1, also when it is full."""
 
     def __init__(self, settings, seed):
@@ -38,7 +41,7 @@ class SecondPlayer:
         return Answers(action=np.ones(len(decisions), np.int32))
 
 
-class Lists(SecondPlayer):
+class Lists(Stubborn):
     def act(self, decisions):
         return Answers(action=[0] * len(decisions))
 
@@ -99,7 +102,7 @@ def arena_of_fewer(self, settings, *, matches, seed):
         ({"spec": spec_with(rows=(6,))}, "spec: it is another one when it was saved and read again"),
         ({"spec": spec_with("chess")}, "spec: its game is 'chess', and the game's name 'connect-four'"),
         ({"arena": arena_of_fewer}, "arena: it has 7 matches, but was asked for 8"),
-        ({"players": {"second": SecondPlayer}}, "player 'second': action 1 is not legal in its row"),
+        ({"players": {"stubborn": Stubborn}}, "player 'stubborn': action 1 is not legal in its row"),
         ({"players": {"lists": Lists}}, "player 'lists': act must give Answers with int32[8] actions, got [0, 0"),
         ({"players": {"none": lambda: None}}, "player 'none': TypeError: "),
         ({"fits": lambda self, trained, spec: "never"}, "fits: weights must fit what they were trained for, and it"),
@@ -128,6 +131,17 @@ def test_the_first_mistake_is_named_in_one_line(parts, fault):
     before, _, after = fault.partition(".*")
     assert str(found.value).startswith(before)
     assert after in str(found.value)
+
+
+def test_a_built_in_player_that_breaks_the_rules_is_named_where_training_meets_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(type(load_game("connect-four")), "players", {"stubborn": Stubborn})
+    small = "decisions=64 matches=4 threads=1 learner.batch_size=64 learner.minibatch_size=64 evaluation.matches=20"
+    words = ["train", "connect-four", *small.split(), "evaluation.opponents=[stubborn]", "--run", str(tmp_path / "run")]
+    monkeypatch.setattr(sys, "argv", ["sparring", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 1
+    one_line(capsys.readouterr().err, "player stubborn: ", "column 1 is full")
 
 
 def test_a_preset_that_does_not_load_is_named(tmp_path):
