@@ -32,13 +32,13 @@ def test_the_example_is_sound():
 
 
 class Stubborn:
-    """Always plays column 1, also when it is full."""
+    """Counts columns from 1, and always plays the last."""
 
     def __init__(self, settings, seed):
         pass
 
     def act(self, decisions):
-        return Answers(action=np.ones(len(decisions), np.int32))
+        return Answers(action=np.full(len(decisions), 7, np.int32))
 
 
 class Lists(Stubborn):
@@ -102,7 +102,7 @@ def arena_of_fewer(self, settings, *, matches, seed):
         ({"spec": spec_with(rows=(6,))}, "spec: it is another one when it was saved and read again"),
         ({"spec": spec_with("chess")}, "spec: its game is 'chess', and the game's name 'connect-four'"),
         ({"arena": arena_of_fewer}, "arena: it has 7 matches, but was asked for 8"),
-        ({"players": {"stubborn": Stubborn}}, "player 'stubborn': action 1 is not legal in its row"),
+        ({"players": {"stubborn": Stubborn}}, "player 'stubborn': action 7 is not legal in its row"),
         ({"players": {"lists": Lists}}, "player 'lists': act must give Answers with int32[8] actions, got [0, 0"),
         ({"players": {"none": lambda: None}}, "player 'none': TypeError: "),
         ({"fits": lambda self, trained, spec: "never"}, "fits: weights must fit what they were trained for, and it"),
@@ -141,7 +141,7 @@ def test_a_built_in_player_that_breaks_the_rules_is_named_where_training_meets_i
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 1
-    one_line(capsys.readouterr().err, "player stubborn: ", "column 1 is full")
+    one_line(capsys.readouterr().err, "player stubborn: ", "columns are 0 to 6")
 
 
 def test_a_preset_that_does_not_load_is_named(tmp_path):
@@ -162,7 +162,7 @@ def test_a_game_that_is_not_installed_can_be_played_by_its_object():
     sparring.check_game(like_the_example(name="mine", presets=mine.presets / "none"), matches=2)
     with pytest.raises(InputError, match="unknown game 'mine'"):
         load_game("mine")
-    with pytest.raises(InputError, match=r"game = 3: it has no `name`, .*; allowed: the name of a game"):
+    with pytest.raises(InputError, match=r"game = 3: allowed: the name of a game, .* this has no `name`"):
         sparring.evaluate("random", "random", game=3, matches=2)
 
 

@@ -230,7 +230,7 @@ def lending(game: Game) -> Iterator[str]:
     """
     wrong = game_fault(game)
     if wrong is not None:
-        raise InputError(f"game = {game!r:.60}: it {wrong}; allowed: the name of a game, such as 'hex', or a `Game`")
+        raise InputError(f"game = {game!r:.60}: allowed: the name of a game, such as 'hex', or a `Game`; this {wrong}")
     before = _lent.get(game.name)
     _lent[game.name] = game
     try:
