@@ -266,8 +266,13 @@ def test_the_example_of_the_docs_trains(tmp_path, monkeypatch):
     training = SelfPlay(config, game, find_opponents(config, game, Path("run")), say=lambda text: None)
     values = training.advance()
     training.close()
-    sys.modules.pop("my_rewards", None)
     assert np.isfinite(values["loss/policy_loss"])
+    functions = re.findall(r"^```python\n(.*?)^```$", DOCS.read_text(), re.MULTILINE | re.DOTALL)[1]
+    words = ", ".join(map(repr, [*small, "decisions=128", "threads=1", "evaluation.opponents=[]"]))
+    exec(compile(functions.replace('run="runs', f'{words}, run="runs'), str(DOCS), "exec"), {})
+    sys.modules.pop("my_rewards", None)
+    metrics = json.loads((tmp_path / "runs/high-ball/metrics.jsonl").read_text().splitlines()[0])
+    assert metrics["play/reward/my_rewards:high_ball"] > 0
 
 
 def test_the_documented_tables_have_every_field_and_column():
