@@ -18,7 +18,8 @@ RUNS = {
     "ppo": "{kind: ppo, batch_size: 64, minibatch_size: 64}",
     "magnet": "{kind: magnet, ppo: {batch_size: 64, minibatch_size: 64}}",
     "rnad": "{kind: rnad, batch_size: 64, minibatch_size: 64}",
-    "alphazero": "{kind: alphazero, batch_size: 64, minibatch_size: 64, search: {kind: gumbel, simulations: 2}, play: {resign: 0.9}}",
+    "alphazero": "{kind: alphazero, batch_size: 64, minibatch_size: 64, play: {resign: 0.9}, "
+    "search: {kind: gumbel, simulations: 2}}",
     "imitation": "{kind: imitation, batch_size: 64, minibatch_size: 64}",
     "offline, filtered": "{kind: offline, batch_size: 64, minibatch_size: 64, loss: filtered}",
     "offline, weighted": "{kind: offline, batch_size: 64, minibatch_size: 64, loss: weighted}",
