@@ -3,6 +3,7 @@
 import ast
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,11 +111,43 @@ def test_every_make_target_is_there(page, line):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
-def test_every_python_block_compiles_and_its_imports_are_there(page):
+def test_every_python_block_compiles_and_its_imports_are_there(page, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
     for code in blocks(page, "python"):
+        file = re.match(r"# (my_\w+)\.py\n", code)  # a module of the reader's own, which later blocks import
+        if file:
+            (tmp_path / f"{file[1]}.py").write_text(code)
+            monkeypatch.delitem(sys.modules, file[1], raising=False)
         tree = compile(code, str(page), "exec", ast.PyCF_ONLY_AST)
         imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
         exec(compile(ast.Module(imports, []), str(page), "exec"), {})
+
+
+RUN_BY = {
+    "README.md": "tests/test_docs.py",
+    "adapters.md": "tests/test_docs.py",
+    "league.md": "tests/test_docs.py",
+    "adding-a-game.md": "tests/examples/test_walkthrough.py",
+    "data.md": "tests/test_docs_python.py",
+    "poke-env.md": "tests/integration/test_poke_env_page.py",
+    "pokemon-actions.md": "tests/test_docs_python.py",
+    "pokemon-observation.md": "tests/games/pokemon/test_battle_view.py",
+    "pokemon-players.md": "tests/games/pokemon/test_battle_view.py",
+    "policy-server.md": "tests/test_docs_python.py",
+    "python.md": "tests/test_docs_python.py",
+    "replays.md": "tests/test_docs_python.py",
+    "rocket.md": "tests/games/rocket/test_own.py",
+    "workers.md": "tests/test_docs_python.py",
+}
+"""Which test runs the Python of a page."""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_every_python_block_is_run_or_says_that_it_is_a_sketch(page):
+    if all(code.startswith("# a sketch: ") for code in blocks(page, "python")):
+        return
+    assert page.name in RUN_BY
+    assert page.name in (ROOT / RUN_BY[page.name]).read_text()
 
 
 QUICK = {

@@ -10,6 +10,10 @@ from typer.testing import CliRunner
 
 from sparring.cli import app
 from sparring.core import Headers, Steps
+from sparring.core.replays import Filters, Replay
+from sparring.games.pokemon.replays.episodes import read_replays
+from tests.games.pokemon.replays.truth import played
+from tests.serving.support import running, source
 
 DOCS = Path(__file__).parents[1] / "docs"
 PARTS = re.compile(r"^```python\n(?P<code>.*?)^```$|^    sparring (?P<command>.*?)$", re.MULTILINE | re.DOTALL)
@@ -49,6 +53,39 @@ def test_every_column_of_a_store_is_in_the_table():
     assert sorted(told) == sorted(columns)
 
 
+def code_of(page, number=0):
+    """A block of Python of `page`."""
+    return [part["code"] for part in PARTS.finditer((DOCS / page).read_text()) if part["code"]][number]
+
+
+def test_asking_a_policy_server():
+    code, names = code_of("policy-server.md"), {}
+    with running(source()) as server:
+        exec(compile(code.replace("tcp://127.0.0.1:5555", server.address), "policy-server.md", "exec"), names)
+    assert (names["decisions"].legal[np.arange(64), names["answers"].action]).all()
+    assert code_of("policy-server.md", 1).startswith("# a sketch: ")
+
+
+def test_an_arena_of_worker_processes(capsys):
+    exec(compile(code_of("workers.md"), "workers.md", "exec"), {"__name__": "__main__"})
+    assert re.fullmatch(r"\d+ episodes, 1\d{4} decisions\n", capsys.readouterr().out)
+
+
+def test_actions_of_pokemon_print_what_the_page_shows(capsys):
+    page = (DOCS / "pokemon-actions.md").read_text()
+    exec(compile(code_of("pokemon-actions.md"), "pokemon-actions.md", "exec"), {})
+    assert capsys.readouterr().out == re.search(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+
+
+def test_hiding_what_was_filled_in_of_replays():
+    names = {}
+    exec(compile(code_of("replays.md"), "replays.md", "exec"), names)
+    records = [Replay(one["id"], one["log"], one["format"]) for one in played("gen9ou", "random", 1, seed=3)]
+    steps = read_replays(records, Filters(), {"own_team": "usage"}).episodes["gen9ou"].steps
+    hidden = names["without_guesses"](steps)
+    assert (hidden["move_ids"] > 0).sum() < (steps.observation["move_ids"] > 0).sum()
+
+
 @pytest.mark.timeout(600)
 def test_from_python(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -63,4 +100,5 @@ def test_from_python(tmp_path, monkeypatch, capsys):
     assert "against random, 95% interval" in said
     assert int(re.search(r"the shipped agent wins (\d+)% of 100", said)[1]) > 90
     assert re.search(r"update 1 against path: \d+\.\d% \(\d+\.\d% - \d+\.\d%\): \d+ won", said)
+    assert "GameReport(matches=" in said
     assert "ArenaReport(matches=" in said

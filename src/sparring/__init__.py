@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sparring.league import Style
     from sparring.policy.checkpoint import Checkpoint, load_checkpoint
     from sparring.rollout.store import EpisodeStore, read_episodes
+    from sparring.training.check_game import check_game
     from sparring.training.loop import Outcome, Update
 
     __version__: str
@@ -54,6 +55,7 @@ __all__ = [
     "Update",
     "__version__",
     "check_arena",
+    "check_game",
     "evaluate",
     "game_names",
     "load_checkpoint",
@@ -68,6 +70,7 @@ _ELSEWHERE = {
     "Outcome": "sparring.training.loop",
     "Style": "sparring.league",
     "Update": "sparring.training.loop",
+    "check_game": "sparring.training.check_game",
     "load_checkpoint": "sparring.policy.checkpoint",
     "read_episodes": "sparring.rollout.store",
 }
@@ -118,7 +121,7 @@ def evaluate(
     first: "str | Path | Player | Checkpoint",
     second: "str | Path | Player | Checkpoint",
     *,
-    game: str | None = None,
+    game: "str | Game | None" = None,
     settings: Mapping[str, Any] | None = None,
     matches: int | None = None,
     parallel: int = 256,
@@ -132,7 +135,8 @@ def evaluate(
         first: a player by name (shipped weights, a built-in player, ...), the path of a run or checkpoint folder, any
             `Player`, or a `Checkpoint`, as a callback of `train` is given it.
         second: likewise.
-        game: the game; by default that of the first checkpoint among the players.
+        game: the game, by name, or a `Game` of your own that is not installed; by default that of the first checkpoint
+            among the players.
         settings: the game's rule options, laid over that checkpoint's and what the game is judged by.
         matches: how many count; by default 400, in Rocket League 64 of five minutes.
         parallel: matches played at the same time.
@@ -140,23 +144,24 @@ def evaluate(
         seed: of everything random.
         ledger: a file that every match is kept in too, made if it is not there; see docs/league.md.
     """
-    from sparring.core import InputError
+    from contextlib import nullcontext
+
+    from sparring.core import InputError, lending
     from sparring.league import Seating, Style
     from sparring.league.evaluation import evaluate_entrants, rating_matches
 
     for name, value, least in (("matches", matches, 1), ("parallel", parallel, 1), ("seed", seed, 0)):
         if value is not None and (not isinstance(value, int) or value < least):
             raise InputError(f"{name} = {value!r}: allowed: a whole number, {least} or more")
-    if game is not None and not isinstance(game, str):
-        raise InputError(f"game = {game!r}: allowed: the name of a game, such as 'hex'")
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(f"settings = {settings!r}: allowed: a mapping, such as {{'size': 5}}")
     if style is not None and not isinstance(style, Style):
         raise InputError(f"style = {style!r}: allowed: a Style, such as sparring.Style(temperature=0)")
-    seating = Seating.of(first, second, game=game, settings=settings, rating=True)
-    matches = matches or rating_matches(seating.game)
     kept = None if ledger is None else Path(ledger)
-    return evaluate_entrants(seating, matches=matches, parallel=parallel, seed=seed, style=style, ledger=kept)
+    with nullcontext(game) if game is None or isinstance(game, str) else lending(game) as named:
+        seating = Seating.of(first, second, game=named, settings=settings, rating=True)
+        matches = matches or rating_matches(seating.game)
+        return evaluate_entrants(seating, matches=matches, parallel=parallel, seed=seed, style=style, ledger=kept)
 
 
 def __getattr__(name: str) -> Any:

@@ -354,7 +354,7 @@ def test_the_page_names_every_check():
     section = PAGE.partition("## What is checked")[2].partition("## Messages")[0]
     named = {name for line in section.splitlines() if line.startswith("| `") for name in quoted(line.split("|")[1])}
     shown = {check.name for check in checks.check_machine(CheckUp())}
-    assert named == shown | {"slurm", "ray", "extra NAME", "pokemon: server", "GAME", "GAME: play"}
+    assert named == shown | {"slurm", "ray", "extra NAME", "pokemon: server", "GAME", "GAME: commands", "GAME: play"}
 
 
 def test_every_message_of_the_page_is_one_that_the_program_has():

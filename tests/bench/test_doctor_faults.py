@@ -15,6 +15,7 @@ from sparring.bench.doctor.torch_child import TorchFacts
 from sparring.cli import main
 from sparring.core import machine
 from tests.bench.conftest import TORCH
+from tests.plugins import install
 
 
 def is_found(checks, name, status, found, mend):
@@ -214,14 +215,15 @@ def test_a_slurm_job_that_may_run_on_cores_of_others(monkeypatch):
 
 
 def test_a_plug_in_that_cannot_be_loaded(doctor, packages):
-    (packages / "broken_game.py").write_text("from sparring.core import NoLongerThere")
-    about = packages / "broken_game-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-game\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[sparring.games]\nbroken = broken_game:GAME\n")
+    content = "from sparring.core import NoLongerThere"
+    points = {"games": "broken = broken_game:GAME", "commands": "broken = broken_game"}
+    file = install(packages, "broken-game", "broken_game", content, **points)
     code, checks = doctor("broken")
     assert code == 1
-    is_found(checks, "broken", "fail", "cannot be loaded: ImportError: cannot import name 'NoLongerThere'", "pip check")
+    for name, what in (("broken", "game broken"), ("broken: commands", "commands of broken")):
+        found = f"{what} (package broken-game) cannot be loaded: ImportError: cannot import name 'NoLongerThere'"
+        is_found(checks, name, "fail", found, "pip uninstall broken-game")
+        assert f"({file}, line 1)" in checks[name].found
     assert checks["torch"].status == "ok"
 
 

@@ -164,7 +164,7 @@ def test_memory_that_cannot_be_had_is_one_line(monkeypatch, capsys):
     def refuse(*arguments, **options):
         raise MemoryError("Unable to allocate 95.4 GiB")
 
-    monkeypatch.setattr("sparring.core.game_names", refuse)
+    monkeypatch.setattr("sparring.core.installed_games", refuse)
     monkeypatch.setattr(sys, "argv", ["sparring", "games"])
     with pytest.raises(SystemExit) as end:
         main()
@@ -195,7 +195,7 @@ def test_a_file_that_the_system_refuses_is_one_line(monkeypatch, refused, number
     def refuse(*arguments, **options):
         raise OSError(number, os.strerror(number), "/some/where")
 
-    monkeypatch.setattr("sparring.core.game_names", refuse)
+    monkeypatch.setattr("sparring.core.installed_games", refuse)
     refused(["games"], "cannot use /some/where", os.strerror(number))
 
 

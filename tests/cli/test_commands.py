@@ -8,7 +8,7 @@ from typer.main import get_command
 
 from sparring.cli import app
 from sparring.cli.train import next_step
-from sparring.core import game_names, load_game
+from sparring.core import InputError, game_names, load_game
 from sparring.rollout.store import read_episodes
 from tests.commands import sparring
 
@@ -122,6 +122,35 @@ def test_self_play_of_two_sums_up_who_won(run, tmp_path):
     assert summary["matches"] == 10
     assert summary["win_rate"] > 0.5
     assert summary["interval"][0] <= summary["win_rate"] <= summary["interval"][1]
+
+
+def test_self_play_goes_on_with_the_same_players_only(run, tmp_path):
+    def play(*words):
+        return run("selfplay", "hex", "--matches", "4", "--size", "3", "--save", tmp_path / "games", *words)
+
+    play("--model", "path", "--opponent", "random")
+    assert "holds 4 matches already" in play("--model", "random", "--opponent", "path").stderr
+    with pytest.raises(InputError, match=r"games holds matches of path against random, not of random; choose another"):
+        play("--model", "random", "--matches", "2")
+    run("selfplay", "hex", "--model", "hex-7x7", "--matches", "2", "--simulations", "0", "--save", tmp_path / "more")
+    with pytest.raises(InputError, match=r"more holds matches of hex-7x7, not of hex-7x7 with 2 simulations"):
+        run(
+            "selfplay", "hex", "--model", "hex-7x7", "--matches", "4", "--simulations", "2", "--save", tmp_path / "more"
+        )
+
+
+def test_a_run_that_is_rated_against_nobody_prints_no_empty_table(run, tmp_path):
+    small = "decisions=64 matches=4 threads=1 learner.batch_size=64 learner.minibatch_size=64 evaluation.opponents=[]"
+    result = run("train", "hex-quick", *small.split(), "--run", tmp_path / "run")
+    assert "rated against nobody (evaluation.opponents is empty)" in result.stdout
+    assert "win rate" not in result.stdout
+
+
+def test_replays_of_which_none_can_be_read_are_refused(run, tmp_path):
+    (tmp_path / "h.py").write_text("x = 1\n")
+    for _ in range(2):  # the second time, that it cannot be read is known already
+        with pytest.raises(InputError, match=r"h.py: no battle there could be read; .*rejected.jsonl says why"):
+            run("replays", "parse", tmp_path / "h.py", "--output", tmp_path / "episodes", "--workers", "0")
 
 
 def test_presets_are_listed_and_one_is_shown_with_what_it_sets(run):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparring.core import ArenaFault, Decisions, InputError, Results, check_arena, load_game
+from sparring.core import ArenaFault, Decisions, IllegalAction, InputError, Results, check_arena, load_game
 from sparring.core.settings import convert
 
 
@@ -78,6 +78,12 @@ def mask_too_wide(n: int, d: Decisions, r: Results):
     return replace(d, legal=np.ones_like(d.legal)), r
 
 
+def narrow_mask(n: int, d: Decisions, r: Results):
+    legal = d.legal.copy()
+    legal[:, 8] = False
+    return (replace(d, legal=legal) if n == 1 else d), r
+
+
 def one_slot_idle(n: int, d: Decisions, r: Results):
     return d.take(np.flatnonzero(d.match != 5)), r
 
@@ -100,6 +106,52 @@ def one_slot_idle(n: int, d: Decisions, r: Results):
 def test_a_broken_rule_is_named(spoil, rule):
     with pytest.raises(ArenaFault, match=rule):
         check_arena(Broken(spoil), matches=50)
+
+
+@pytest.mark.parametrize(
+    ("act", "rule"),
+    [
+        (
+            lambda arena, decisions, actions: None,
+            "act took action 9, which is not legal in row 0: it must raise Illegal",
+        ),
+        (IndexError("9"), "act must raise IllegalAction for action 9, .* it raised IndexError: 9"),
+        (lambda arena, decisions, actions: arena.act(decisions, np.minimum(actions, 8)), "act took action 9"),
+        (lambda arena, decisions, actions: arena.act(decisions, np.maximum(actions, 0)), "act took action -1"),
+    ],
+)
+def test_an_arena_that_takes_illegal_actions_is_found_out(act, rule):
+    class Lenient(Broken):
+        def act(self, decisions, actions):
+            if isinstance(act, Exception):
+                raise act
+            act(self._arena, decisions, actions)
+
+    with pytest.raises(ArenaFault, match=rule):
+        check_arena(Lenient(lambda n, d, r: (d, r)), matches=50)
+
+
+def test_a_mask_that_the_arena_does_not_enforce_is_found_out():
+    """Its own mask is narrower than what it accepts."""
+    with pytest.raises(ArenaFault, match="act took action 8, which is not legal in row 7"):
+        check_arena(Broken(narrow_mask), matches=50)
+
+
+def test_an_arena_that_plays_a_part_of_what_it_refuses_is_found_out():
+    class Hasty(Broken):
+        def act(self, decisions, actions):
+            legal = np.flatnonzero((actions >= 0) & (actions < 9))
+            self._arena.act(decisions.take(legal), actions[legal])
+            if len(legal) < len(actions):
+                raise IllegalAction("some")
+
+    with pytest.raises(ArenaFault, match="nothing may be played|it raised ValueError"):
+        check_arena(Hasty(lambda n, d, r: (d, r)), matches=50)
+
+
+def test_a_wait_that_returns_something_else_is_named():
+    with pytest.raises(ArenaFault, match=r"wait must return \(Decisions, Results\), got Decisions"):
+        check_arena(Broken(lambda n, d, r: d), matches=50)
 
 
 def test_an_unknown_game_is_refused_with_the_names_there_are():

@@ -15,7 +15,9 @@ from sparring.games.pokemon.live import LocalServer
 from sparring.games.pokemon.setup import setup_pokemon
 
 PAGE = Path(__file__).parents[2] / "docs" / "poke-env.md"
-REWARDS, ARENA, SERVER, LIVE = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+REWARDS, FUNCTIONS, ARENA, SERVER, LIVE = re.findall(
+    r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL
+)
 QUICK = "decisions=256 matches=8 threads=1 evaluation.matches=2 learner.batch_size=256 learner.minibatch_size=128"
 
 
@@ -39,6 +41,10 @@ def test_a_run_pays_the_rewards_of_the_page(tmp_path):
     assert done.exit_code == 0, done.output
     metrics = json.loads((tmp_path / "runs/pokemon-gen9/metrics.jsonl").read_text().splitlines()[0])
     assert metrics["play/reward/my_rewards:boosts"] > 0
+    assert "play/reward/my_rewards:hazards" in metrics
+    small = ", ".join(map(repr, QUICK.split()))
+    exec(compile(FUNCTIONS.replace('run="runs', f'{small}, run="runs'), str(PAGE), "exec"), {})
+    metrics = json.loads((tmp_path / "runs/hazards/metrics.jsonl").read_text().splitlines()[0])
     assert "play/reward/my_rewards:hazards" in metrics
 
 

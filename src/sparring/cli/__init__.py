@@ -28,7 +28,12 @@ from sparring.cli import (
 from sparring.cli.app import app, main
 
 for _point in entry_points(group="sparring.commands"):
-    _point.load()
+    try:
+        _point.load()
+    except (Exception, SystemExit) as _error:
+        from sparring.core.plugins import cannot_load, pass_over  # only now: it takes time
+
+        pass_over(cannot_load(_point, _error))
 
 __all__ = [
     "app",

@@ -61,6 +61,7 @@ def main() -> None:
             print("sparring: standard input ended where an answer was expected", file=sys.stderr)
         sys.exit(1)
     except Exception as error:
+        from sparring.core.arena import IllegalAction
         from sparring.core.errors import InputError, RunError
         from sparring.core.text import printable
 
@@ -68,6 +69,8 @@ def main() -> None:
             error = InputError(wrong_usage(error))
         if isinstance(error, OSError) and error.errno in _UNUSABLE and error.filename is not None:
             error = InputError(f"cannot use {error.filename}: {error.strerror}")
+        if isinstance(error, IllegalAction):
+            error = RunError(str(error))
         if isinstance(error, MemoryError):
             error = RunError(f"out of memory: {error}; lower what is done at once: matches, simulations, batch sizes")
         if isinstance(error, InputError | RunError):

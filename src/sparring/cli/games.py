@@ -10,10 +10,10 @@ from sparring.cli.app import app, print_version, show
 @app.command(rich_help_panel="Look up", epilog="Example: sparring games hex")
 def games(game: Annotated[str | None, typer.Argument(help="This one alone.")] = None) -> None:
     """List the installed games, their built-in players, their presets and the agents that come with them."""
-    from sparring.core import game_names, load_game
+    from sparring.core import installed_games, load_game
     from sparring.report.tables import games_table
 
-    show(games_table([load_game(name) for name in (game_names() if game is None else [game])]))
+    show(games_table([*installed_games().values()] if game is None else [load_game(game)]))
 
 
 @app.command("help", rich_help_panel="Look up", epilog="Example: sparring help train")

@@ -89,10 +89,10 @@ def game_settings(context: typer.Context, *before: str) -> dict[str, Any]:
 
 def _refuse_misspelt_option(key: str, context: typer.Context) -> None:
     """Raises `InputError` if `key` is more like one of the command's own options than like any game's setting."""
-    from sparring.core import InputError, closest, game_names, load_game
+    from sparring.core import InputError, closest, installed_games
 
     options = {name for option in context.command.params for name in option.opts if name.startswith("--")}
-    settings = {name for game in game_names() for name in load_game(game).settings.__annotations__}
+    settings = {name for game in installed_games().values() for name in game.settings.__annotations__}
     word = f"--{key.replace('_', '-')}"
     meant = closest(word, [*options, *(f"--{name.replace('_', '-')}" for name in settings)])
     if key not in settings and meant in options:

@@ -123,7 +123,7 @@ def parse(
     One store per format below the output folder; rejected.jsonl there says why a battle was not read. Killed or
     stopped, the same command goes on, and no battle is read twice.
     """
-    from sparring.core import Interrupts
+    from sparring.core import InputError, Interrupts
     from sparring.core.replays import Filters
     from sparring.data.importing import ImportPlan, import_replays
     from sparring.games.pokemon.formats import find_format
@@ -152,8 +152,10 @@ def parse(
     with Interrupts(lambda: say(stopping)) as interrupts, ImportLine() as line:
         report = import_replays(plan, on_progress=line.show, stopped=lambda: interrupts.asked, say=say)
     show_result(report.to_json(), lambda _: import_table(report), as_json=as_json)
+    rejected = output / "rejected.jsonl"
+    if not interrupts.asked and not any(output.glob("*/*.arrow")):
+        raise InputError(f"{', '.join(map(str, inputs))}: no battle there could be read; {rejected} says why")
     if not as_json:
-        rejected = output / "rejected.jsonl"
         say(f"episodes in {output}" + (f"; why battles were not read: {rejected}" if rejected.exists() else ""))
 
 

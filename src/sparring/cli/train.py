@@ -77,7 +77,10 @@ def train(
     if not outcome.finished:
         say(f"stopped after {outcome.decisions:,} decisions; the same command continues")
         return
-    show(score_table(f"{folder} after {outcome.decisions:,} decisions", outcome.scores))
+    if outcome.scores:
+        show(score_table(f"{folder} after {outcome.decisions:,} decisions", outcome.scores))
+    else:
+        print(f"{folder} after {outcome.decisions:,} decisions, rated against nobody (evaluation.opponents is empty)")
     print(f"Next: {typed(next_step(game, folder))}")
 
 

@@ -1,11 +1,11 @@
 """The words everything else is written in. numpy only: no torch, no game.
 
 `spec` what a game looks like; `vocabulary` what its numbers stand for; `rows` structs of arrays; `decisions` the
-batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `arguments` checks of calls; `versions`
-what outlasts a version of a game; `distribution` the one masked distribution; `episodes` what training sees; `check`
-the arena checker; `score` what matches came to; `words` what a game says of its episodes; `stages` where time goes;
-`interrupts` how work is stopped; `extras` optional packages; `machine` the cores and memory that are ours; `checkup`
-the words of `sparring doctor`; `replays` matches that were played elsewhere.
+batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `plugins` what installed packages offer;
+`arguments` checks of calls; `versions` what outlasts a version of a game; `distribution` the one masked distribution;
+`episodes` what training sees; `check` the arena checker; `score` what matches came to; `words` what a game says of its
+episodes; `stages` where time goes; `interrupts` how work is stopped; `extras` optional packages; `machine` the cores
+and memory that are ours; `checkup` the words of `sparring doctor`; `replays` matches that were played elsewhere.
 """
 
 from sparring.core.arena import (
@@ -21,7 +21,7 @@ from sparring.core.arena import (
     illegal_action,
 )
 from sparring.core.arguments import check_argument, check_settings
-from sparring.core.check import ArenaFault, ArenaReport, check_arena
+from sparring.core.check import ArenaFault, ArenaReport, GameFault, check_arena
 from sparring.core.decisions import Answers, Decisions, Results
 from sparring.core.distribution import drop_unlikely, entropy, masked_log_softmax, sample
 from sparring.core.episodes import Episodes, Headers, SegmentMemory, Steps
@@ -45,6 +45,8 @@ from sparring.core.game import (
     built_in,
     game_names,
     guest_kinds,
+    installed_games,
+    lending,
     load_game,
     player_names,
     shipped_weights,
@@ -75,6 +77,7 @@ __all__ = [
     "Forfeiting",
     "ForwardModel",
     "Game",
+    "GameFault",
     "GameSpec",
     "Gathering",
     "Guest",
@@ -124,7 +127,9 @@ __all__ = [
     "guest_kinds",
     "illegal_action",
     "install_command",
+    "installed_games",
     "instead",
+    "lending",
     "load_game",
     "masked_log_softmax",
     "missing_packages",

@@ -26,7 +26,8 @@ class Arena(Protocol):
       that. Rows of one `wait` may be answered by several `act` calls, each before the next `wait` or later.
     - Results come before the next match's rows: a slot whose match ended starts another by itself, and every
       seat's first row of it has `first` set and reward 0.
-    - Every row has at least one legal action, and any legal action is accepted.
+    - Every row has at least one legal action, and any legal action is accepted. An illegal one raises
+      `IllegalAction`, and nothing is played: the same rows can still be answered.
     """
 
     @property

@@ -1,6 +1,7 @@
 """`check_arena`: plays random matches and tells a game author which rule of the arena protocol was broken."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,11 @@ from sparring.core.player import RandomPlayer
 from sparring.core.spec import GameSpec
 
 
-class ArenaFault(AssertionError):
+class GameFault(AssertionError):
+    """What is wrong with a game, in one line; see `sparring.check_game`."""
+
+
+class ArenaFault(GameFault):
     """A rule of the arena protocol that an arena broke; the message names rule, row and values."""
 
 
@@ -27,15 +32,17 @@ class ArenaReport:
 def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: int = 100_000) -> ArenaReport:
     """Plays until `matches` matches have ended; raises `ArenaFault` at the first broken rule.
 
-    The arena must be fresh (no `wait` before) and is left open.
+    The arena must be fresh (no `wait` before) and is left open. Some illegal actions are tried at its first rows.
     """
+    _check_members(arena)
     spec = arena.spec
     player = RandomPlayer(seed)
     started = np.zeros((arena.matches, spec.seats), np.bool_)
     played = np.zeros(arena.matches, np.bool_)
     decisions_seen = ended = failed = 0
+    refused = False
     for _ in range(most_waits):
-        decisions, results = arena.wait()
+        decisions, results = _waited(arena)
         _require(len(decisions) + len(results) > 0, "wait returned neither rows nor results")
         _check_results(results, spec, arena.matches)
         _require(
@@ -57,11 +64,65 @@ def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: 
             _require(matches < 4 * arena.matches or len(idle) == 0, f"match slot {idle[:1]} never had a row")
             return ArenaReport(matches=ended, decisions=decisions_seen, failed=failed)
         if len(decisions):
+            actions = player.act(decisions).action
+            if not refused:
+                _check_refusal(arena, decisions, actions)
             try:
-                arena.act(decisions, player.act(decisions).action)
+                arena.act(decisions, actions)
             except IllegalAction as error:
                 raise ArenaFault(f"an action the mask calls legal was refused: {error}") from error
+            except Exception as error:
+                if refused:
+                    raise
+                raise ArenaFault(
+                    f"rows of which one was refused an illegal action cannot be answered any more "
+                    f"({type(error).__name__}: {error}): then nothing may be played"
+                ) from error
+            refused = True
     raise ArenaFault(f"only {ended} of {matches} matches ended in {most_waits} waits")
+
+
+def _check_members(arena: Any) -> None:
+    """An arena, not a game or a class, with everything that the protocol asks for."""
+    missing = [f"`{name}`" for name in ("spec", "matches", "wait", "act", "close") if not hasattr(arena, name)]
+    made = "check_arena takes an arena, as game.arena(game.settings(), matches=8, seed=0) makes it"
+    _require(not isinstance(arena, type), f"this is the class {getattr(arena, '__name__', '')}: {made}")
+    _require(not missing, f"{type(arena).__name__} has no {', '.join(missing)}: {made}")
+    _require(isinstance(arena.spec, GameSpec), f"spec must be a GameSpec, got {arena.spec!r:.60}")
+    _require(isinstance(arena.matches, int), f"matches must be a whole number, got {arena.matches!r:.60}")
+    for name in ("wait", "act", "close"):
+        _require(callable(getattr(arena, name)), f"{name} must be a method, got {getattr(arena, name)!r:.60}")
+
+
+def _waited(arena: Arena) -> tuple[Decisions, Results]:
+    """What `wait` returns, if it is what it should be."""
+    found: Any = arena.wait()
+    kinds = [type(part).__name__ for part in found] if isinstance(found, tuple) else [type(found).__name__]
+    _require(kinds == ["Decisions", "Results"], f"wait must return (Decisions, Results), got {', '.join(kinds)}")
+    decisions, results = found
+    return decisions, results
+
+
+def _check_refusal(arena: Arena, decisions: Decisions, actions: NDArray[np.int32]) -> None:
+    """Actions that the mask forbids, or that are no action at all, must be refused with `IllegalAction`."""
+    wrong = [(0, arena.spec.actions), (0, -1)]
+    forbidden = np.argwhere(~decisions.legal)
+    if len(forbidden):
+        row, action = forbidden[-1].tolist()
+        wrong.append((row, action))
+    for row, action in wrong:
+        tried = actions.copy()
+        tried[row] = action
+        try:
+            arena.act(decisions, tried)
+        except IllegalAction:
+            continue
+        except Exception as error:
+            raise ArenaFault(
+                f"act must raise IllegalAction for action {action}, which is not legal in row {row}; "
+                f"it raised {type(error).__name__}: {error}"
+            ) from error
+        raise ArenaFault(f"act took action {action}, which is not legal in row {row}: it must raise IllegalAction")
 
 
 def _check_rows(decisions: Decisions, spec: GameSpec, matches: int) -> None:

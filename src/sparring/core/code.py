@@ -9,11 +9,17 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sparring.core.errors import InputError
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_IMPORTING = ("<frozen ", str(Path(importlib.__file__).parent), str(Path(__file__).parent))
+"""Where the files are that import code for others: a fault is not theirs."""
 _given: dict[str, Callable[..., Any]] = {}
 
 
@@ -40,6 +46,8 @@ def load_code(text: str, *, what: str) -> Callable[..., Any]:
     """
     if text in _given:
         return _given[text]
+    if not is_code(text):
+        raise InputError(f"{text}: {what} is named as package.module:name, and this is not")
     module, _, attribute = text.partition(":")
     if "" not in sys.path:
         sys.path.append("")  # last: files of the current folder hide no installed module
@@ -47,20 +55,47 @@ def load_code(text: str, *, what: str) -> Callable[..., Any]:
         code: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"{text}: cannot import it: {error}") from error
-    except SyntaxError as error:
-        at = f"{error.filename}, line {error.lineno}"
-        raise InputError(f"{text}: cannot import it: SyntaxError: {error.msg} ({at})") from error
     except Exception as error:
         raise failure(f"{text}: cannot import it", error) from error
     if not callable(code):
-        raise InputError(f"{text}: not {what}")
+        raise InputError(f"{text}: it is the {type(code).__name__} {code!r:.40}, and {what} is a function or a class")
     return code
 
 
-def failure(name: str, error: Exception) -> InputError:
-    """What a function of the user's own, known by `name`, raised, and the line that raised it."""
-    at = traceback.extract_tb(error.__traceback__)[-1]
-    return InputError(f"{name}: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})")
+def make_of_code(text: str, *, what: str) -> Any:
+    """The function that `text` names (see `load_code`), or an object of the class, made without arguments."""
+    code = load_code(text, what=what)
+    if not isinstance(code, type):
+        return code
+    with blamed(f"{text}, made without arguments"):
+        return code()
+
+
+@contextmanager
+def blamed(name: str) -> Iterator[None]:
+    """Turns what code of the user's own, known by `name`, raises in the block into an `InputError` with its line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise failure(name, error) from error
+
+
+def failure(name: str, error: BaseException) -> InputError:
+    """What code of the user's own, known by `name`, raised, and the line that raised it."""
+    if isinstance(error, SyntaxError):
+        return InputError(f"{name}: {type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno})")
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [at for at in frames if not at.filename.startswith(_IMPORTING)]
+    place = f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""
+    return InputError(f"{name}: {type(error).__name__}: {error}{place}")
+
+
+def returned(value: object) -> str:
+    """What a function of the user's own gave where an array of another shape is needed, in words."""
+    shape = np.shape(value) if isinstance(value, np.ndarray | list | tuple) else ()
+    return f"its array has shape {shape}" if shape else f"it returned {value!r:.40}"
 
 
 def code_names(data: object) -> Iterator[str]:

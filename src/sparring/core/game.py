@@ -4,22 +4,23 @@ A package offers games in the entry-point group `sparring.games`; `name = "packa
 touches no file outside the game's own folder.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+
+import msgspec
 
 from sparring.core.arena import Arena
 from sparring.core.errors import InputError, instead
 from sparring.core.forward_model import ForwardModel
 from sparring.core.player import Player, RandomPlayer
+from sparring.core.plugins import GAMES, described, load_plugin, offered, pass_over
 from sparring.core.settings import convert
 from sparring.core.spec import GameSpec
 from sparring.core.vocabulary import Vocabulary
-
-ENTRY_POINTS = "sparring.games"
 
 
 class Game(Protocol):
@@ -192,19 +193,89 @@ class Named(Protocol):
         ...
 
 
+_ATTRIBUTES = {"name": str, "summary": str, "presets": Path, "players": Mapping}
+_STRUCTS = ("settings", "network")
+_METHODS = ("spec", "arena", "policy", "fits", "model")
+_lent: dict[str, Game] = {}
+
+
+def game_fault(game: Any) -> str | None:
+    """What keeps `game` from being a `Game`, as in "has no `fits`"; None if every member is there, of its kind."""
+    if isinstance(game, type):
+        return f"is the class {game.__name__}, and a game is an object: {game.__name__}()"
+    missing = [f"`{name}`" for name in (*_ATTRIBUTES, *_STRUCTS, *_METHODS) if not hasattr(game, name)]
+    if missing:
+        return f"has no {', '.join(missing)}; see `sparring.core.Game`"
+    for name, kind in _ATTRIBUTES.items():
+        if not isinstance(getattr(game, name), kind):
+            return f"has a `{name}` that is {getattr(game, name)!r:.60}; allowed: a {kind.__name__}"
+    for name in _STRUCTS:
+        found = getattr(game, name)
+        if not (isinstance(found, type) and issubclass(found, msgspec.Struct)):
+            return f"has a `{name}` that is {found!r:.60}; allowed: a subclass of msgspec.Struct"
+    parts = {name: getattr(game, name) for name in _METHODS} | {
+        f"players[{who!r}]": game.players[who] for who in game.players
+    }
+    for name, found in parts.items():
+        if not callable(found):
+            return f"has a `{name}` that is {found!r:.60}; allowed: something to call"
+    return None
+
+
+@contextmanager
+def lending(game: Game) -> Iterator[str]:
+    """Makes an object of the running program known by its name, in this process and for the block, as if installed.
+
+    It takes the place of an installed game of that name. Raises `InputError` if it is no game.
+    """
+    wrong = game_fault(game)
+    if wrong is not None:
+        raise InputError(f"game = {game!r:.60}: allowed: the name of a game, such as 'hex', or a `Game`; this {wrong}")
+    before = _lent.get(game.name)
+    _lent[game.name] = game
+    try:
+        yield game.name
+    finally:
+        del _lent[game.name]
+        if before is not None:
+            _lent[game.name] = before
+
+
 def game_names() -> list[str]:
-    """Names of all installed games, sorted."""
-    return sorted(point.name for point in entry_points(group=ENTRY_POINTS))
+    """Names of all installed games, sorted; some may not load."""
+    return sorted({*offered(GAMES), *_lent})
 
 
 def load_game(name: str) -> Game:
-    """The installed game called `name`; raises `InputError` with the names there are."""
-    for point in entry_points(group=ENTRY_POINTS):
-        if point.name == name:
-            game: Game = point.load()
-            return game
-    names = game_names()
-    raise InputError(f"unknown game {name!r}{instead(name, names, label='installed games', see='sparring games')}")
+    """The installed game called `name`; raises `InputError` with the names there are, or why it cannot be loaded."""
+    if name in _lent:
+        return _lent[name]
+    points = offered(GAMES)
+    if name not in points:
+        names = game_names()
+        raise InputError(f"unknown game {name!r}{instead(name, names, label='installed games', see='sparring games')}")
+    return _load(points[name])
+
+
+def installed_games() -> dict[str, Game]:
+    """Every installed game that can be loaded, by name; of any other, standard error says so once."""
+    games = {}
+    for name in game_names():
+        try:
+            games[name] = load_game(name)
+        except InputError as problem:
+            pass_over(problem)
+    return games
+
+
+def _load(point: EntryPoint) -> Game:
+    game: Game = load_plugin(point)
+    wrong = game_fault(game)
+    if wrong is None and game.name != point.name:
+        wrong = f"has the name {game.name!r}, and its entry point {point.name!r}: they must be the same"
+    if wrong is not None:
+        raise InputError(f"{described(point)} cannot be used: {point.value} {wrong}")
+    return game
 
 
 def player_names(game: Game) -> list[str]:
@@ -219,8 +290,8 @@ def guest_kinds(game: Game) -> list[str]:
 
 def shipped_weights(game: str | None = None) -> dict[str, Path]:
     """Checkpoints that come with the installed games, or with one of them, by name."""
-    games = game_names() if game is None else [game]
-    folders = [load_game(name).presets.parent / "weights" for name in games]
+    games = installed_games().values() if game is None else [load_game(game)]
+    folders = [plugin.presets.parent / "weights" for plugin in games]
     return {path.name: path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())}
 
 

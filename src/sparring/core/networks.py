@@ -10,7 +10,7 @@ its name for people to read, but never has it imported. `policy.network` builds 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sparring.core.code import failure, load_code
+from sparring.core.code import blamed, load_code
 from sparring.core.errors import InputError
 from sparring.core.game import Game
 from sparring.core.settings import convert
@@ -47,9 +47,5 @@ def load_factory(text: str) -> Factory:
 
 def build_with(factory: Factory, spec: GameSpec, *, name: str) -> Any:
     """What `factory` builds; raises `InputError` with the line if the user's code, known by `name`, fails."""
-    try:
+    with blamed(f"{name}, called with the spec of the game"):
         return factory(spec)
-    except InputError:
-        raise
-    except Exception as error:
-        raise failure(f"{name}, called with the spec of the game", error) from error

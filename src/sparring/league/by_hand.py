@@ -20,8 +20,7 @@ from sparring.core import (
     Results,
     Resumable,
     RunError,
-    game_names,
-    load_game,
+    installed_games,
 )
 from sparring.core.by_hand import Course, Recording, Resigned, Seated, Showing, TakenBack
 from sparring.core.files import write_file
@@ -47,7 +46,7 @@ def play_by_hand(
     """
     game, spec = seating.game, seating.spec
     if HUMAN not in game.players:
-        can = ", ".join(name for name in game_names() if HUMAN in load_game(name).players)
+        can = ", ".join(name for name, game in installed_games().items() if HUMAN in game.players)
         raise InputError(f"{game.name} cannot be played in the terminal; allowed: {can}")
     if seat >= spec.seats:
         raise InputError(f"--seat {seat}: {game.name} has seats 0 to {spec.seats - 1}")

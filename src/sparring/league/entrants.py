@@ -36,8 +36,8 @@ from sparring.core import (
     check_argument,
     closest,
     did_you_mean,
-    game_names,
     guest_kinds,
+    installed_games,
     load_game,
     player_names,
     shipped_weights,
@@ -329,12 +329,12 @@ def leaving(player: Player) -> Iterator[Player]:
 
 def _built_in_names() -> set[str]:
     """Names of the built-in players of all games."""
-    return {player for game in game_names() for player in player_names(load_game(game))}
+    return {player for game in installed_games().values() for player in player_names(game)}
 
 
 def _guest_kinds() -> set[str]:
     """The kinds of players from other programs that any game can seat."""
-    return {kind for game in game_names() for kind in guest_kinds(load_game(game))}
+    return {kind for game in installed_games().values() for kind in guest_kinds(game)}
 
 
 def _folder(text: str, game: str | None) -> Path:

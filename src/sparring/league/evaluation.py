@@ -36,7 +36,8 @@ def evaluate(
 ) -> Score:
     """Plays `matches` matches on a fresh `arena`, seats changing from match to match; `pulse`: see `Collector.play`.
 
-    `names` are for the records that an arena keeps. `record` gets matches as they end. A forfeit is a loss.
+    `names` are for the records that an arena keeps, and for what is said of a player that breaks the rules. `record`
+    gets matches as they end. A forfeit is a loss.
     """
     players = dict(zip(_distinct(names), (first, second), strict=True))
     lineup = taking_turns([0, 1], arena.spec.seats)

@@ -62,10 +62,26 @@ def self_play(
     names = [entrant.name for entrant in seating.entrants]
     style = replace(style, simulations=_default_simulations(seating) if simulations is None else simulations)
     with EpisodeStore(folder, seating.spec, about={"models": names, "simulations": style.simulations}) as store:
+        _check_players(store, names, style.simulations)
         if store.matches >= plan.matches:
             say(f"{folder} holds {store.matches:,} matches already")
             return None
         return _play(seating, store, plan, style, say)
+
+
+def _check_players(store: EpisodeStore, names: Sequence[str], simulations: int) -> None:
+    """Raises `InputError` if the matches in the store are of other players, or of players that look ahead otherwise."""
+    for about in store.abouts:
+        there = about.get("models", names), about.get("simulations", simulations)
+        if (sorted(there[0]), there[1]) != (sorted(names), simulations):
+            raise InputError(
+                f"{store.path} holds matches of {_described(*there)}, not of {_described(names, simulations)}; "
+                "choose another folder"
+            )
+
+
+def _described(names: Sequence[str], simulations: int) -> str:
+    return " against ".join(names) + (f" with {simulations} simulations" if simulations else "")
 
 
 def _play(

@@ -106,6 +106,8 @@ class EpisodeStore:
         except InputError:
             self.close()
             raise
+        self.abouts = tuple(info.about for info in infos)
+        """The facts that were written with each shard that was there."""
         self.matches = sum(info.matches for info in infos)
         self.episodes = sum(info.episodes for info in infos)
         self.rows = sum(info.rows for info in infos)

@@ -201,13 +201,14 @@ def _dataset(
 
 def _check_specs(specs: tuple[GameSpec, ...], spec: GameSpec, policy: Policy, say: Callable[[str], None]) -> None:
     """Raises `InputError` if the network cannot learn from the episodes; `say` reports other formats."""
+    ours = spec.settings.get("format")
     for found in specs:
         if found.game != spec.game:
             raise InputError(f"data: episodes of {found.game}, not of {spec.game}")
         missing = [name for name, field in spec.observation.items() if found.observation.get(name) != field]
         if missing:
             raise InputError(f"data: no {', '.join(missing)} in the observation, as the settings of this run want it")
-        theirs, ours = found.settings.get("format"), spec.settings.get("format")
+        theirs = found.settings.get("format")
         if isinstance(policy, Versatile):
             policy_for(policy, found)
         elif found.actions != spec.actions:
@@ -215,3 +216,7 @@ def _check_specs(specs: tuple[GameSpec, ...], spec: GameSpec, policy: Policy, sa
             raise InputError(f"data: {told}{found.actions} actions, not {spec.actions}: {dict(found.settings)}")
         elif theirs != ours:
             say(f"data: episodes of {theirs} are learned from as if they were of {ours}, which has the same actions")
+    formats = dict.fromkeys(str(found.settings.get("format")) for found in specs)
+    if isinstance(policy, Versatile) and set(formats) != {ours}:
+        told = "" if ours in formats else f", of which the data has nothing (settings.format={next(iter(formats))})"
+        say(f"data: episodes of {', '.join(formats)}, each learned as what it is; the run rates and plays {ours}{told}")

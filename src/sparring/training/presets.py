@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from sparring.core import Game, InputError, closest, game_names, instead, load_game
+from sparring.core import Game, InputError, closest, game_names, installed_games, instead, load_game
 from sparring.core.admitted import options, plain
 from sparring.core.code import code_names
 from sparring.core.networks import FACTORY, check_network
@@ -24,8 +24,8 @@ STORED = "config.yaml"
 def preset_names(game: str | None = None) -> dict[str, Path]:
     """Every installed preset, or those of one game, by name."""
     found: dict[str, Path] = {}
-    for name in game_names() if game is None else [game]:
-        for path in sorted(Path(load_game(name).presets).glob("*.yaml"), key=lambda path: path.stem):
+    for plugin in [*installed_games().values()] if game is None else [load_game(game)]:
+        for path in sorted(plugin.presets.glob("*.yaml"), key=lambda path: path.stem):
             found[path.stem] = path
     return found
 

@@ -72,9 +72,8 @@ class Rater:
                 self._arena(total, seed=seed, standing=standing) as arena,
                 self._meeting(checkpoint, name, matches=arena.matches, seed=seed) as (player, opponent),
             ):
-                scores[name] = evaluate(
-                    player, opponent, arena, matches=total, pulse=partial(_tell, watch, name, total)
-                )
+                names, pulse = (f"update-{checkpoint.version}", name), partial(_tell, watch, name, total)
+                scores[name] = evaluate(player, opponent, arena, matches=total, names=names, pulse=pulse)
         about = {**checkpoint.about, "win_rates": {name: score.win_rate for name, score in scores.items()}}
         return Rating(replace(checkpoint, about=about), scores, self.nash_conv(checkpoint))
 
@@ -85,7 +84,7 @@ class Rater:
         seed = self.config.seed + 7_000_003 * new.version
         with self._arena(matches, seed=seed) as arena:
             engine = self._engine({"new": new, "old": old}, matches=arena.matches, seed=seed)
-            return evaluate(seat(engine, "new"), seat(engine, "old"), arena, matches=matches)
+            return evaluate(seat(engine, "new"), seat(engine, "old"), arena, matches=matches, names=("new", "old"))
 
     def nash_conv(self, checkpoint: Checkpoint) -> float | None:
         """What best responses in both seats would win from the policy together; None if the game cannot be solved."""

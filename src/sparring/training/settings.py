@@ -71,7 +71,8 @@ class EvaluationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     matches: Count = 400
     """Against each opponent."""
     opponents: tuple[str, ...] = ("random",)
-    """Players by name: built-in ones, runs, checkpoints, shipped weights, code of yours, models of policy servers."""
+    """Players by name: built-in ones, runs, checkpoints, shipped weights, code of yours, models of policy servers.
+    Empty: none, so nothing is rated."""
     temperature: NonNegative = 1.0
     """1 rates the policy as trained, 0 its likeliest actions; the same for opponents that are networks."""
     background: bool = False

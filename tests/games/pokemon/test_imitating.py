@@ -125,6 +125,29 @@ def test_what_a_run_draws_is_hidden_and_a_resumed_one_draws_the_same(
         np.testing.assert_array_equal(resumed.frequent[kind], counts)
 
 
+@pytest.mark.parametrize(
+    ("format", "line"),
+    [
+        ("gen9ou", None),
+        (
+            "gen8ou",
+            "data: episodes of gen9ou, each learned as what it is; the run rates and plays gen8ou, of which the data "
+            "has nothing (settings.format=gen9ou)",
+        ),
+    ],
+)
+def test_data_of_another_format_than_the_run_plays_is_told_at_the_start(
+    tmp_path: Path, battles: dict[str, Episodes], format: str, line: str | None
+) -> None:
+    store = store_of(tmp_path / "store", battles["seen"])
+    config, game = load_config("pokemon-imitate-gen9", [*SMALL, f"data={store}", f"settings.format={format}"])
+    parts = game_parts(config, game)
+    spec = game.spec(parts["settings"])
+    told: list[str] = []
+    Lessons(config, spec, game.policy(spec, parts["network"]), rows=100, length=None, say=told.append)
+    assert [text for text in told if "episodes of" in text] == ([] if line is None else [line])
+
+
 def test_a_store_of_another_vocabulary_is_learned_from_by_name_and_that_is_said(
     tmp_path: Path, battles: dict[str, Episodes]
 ) -> None:

@@ -38,7 +38,12 @@ def test_a_lead_of_the_users_own_is_paid_by_its_change_and_rewards_still_sum_to_
 @pytest.mark.parametrize(
     ("gives", "message"),
     [
-        (lambda observation: np.zeros((len(observation["pokemon"]), 2)), "has shape (3, 2), but (3,) is needed"),
+        (
+            lambda observation: np.zeros((len(observation["pokemon"]), 2)),
+            "has shape (3, 2), but an array of (3,) is needed",
+        ),
+        (lambda observation: None, "it returned None, but an array of (3,) is needed"),
+        (lambda observation: 0.5, "it returned 0.5, but an array of (3,) is needed"),
         (lambda observation: np.full(len(observation["pokemon"]), np.nan), "is not finite"),
     ],
 )
@@ -58,3 +63,18 @@ def test_a_lead_that_cannot_be_imported_is_refused_before_anything_starts() -> N
     settings = PokemonSettings(shaping=1.0, shaping_weights=ShapingWeights(own={"nowhere:lead": 1.0}))
     with pytest.raises(InputError, match="nowhere:lead: cannot import it"):
         PokemonArena(settings, matches=1, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("hazards", "hazards: a lead is named as package.module:name, and this is not"),
+        ("math:pi", "math:pi: it is the float 3.141592653589793, and a lead is a function or a class"),
+        ("fractions:Missing", "fractions:Missing: cannot import it"),
+        ("enum:Flag", r"enum:Flag, made without arguments: TypeError: "),
+    ],
+)
+def test_a_name_that_leads_to_no_lead_says_what_is_needed(name: str, message: str) -> None:
+    settings = PokemonSettings(shaping=1.0, shaping_weights=ShapingWeights(own={name: 1.0}))
+    with pytest.raises(InputError, match=message):
+        Shaping(settings, team_size=6, matches=1)

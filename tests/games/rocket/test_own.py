@@ -54,6 +54,9 @@ def ball_only(cars, world):
 def wide(step, seconds): return np.zeros(3)
 def broken(step, seconds): return np.where(step.present, np.nan, 0)
 def misspelt(step, seconds): return step.bal
+def nothing_paid(step, seconds): pass
+number = 3
+def fails(first, second): return {}["x"]
 def flat_start(rng, team): return 3
 def line(cars, world): return world[:, 0]
 def nan_view(cars, world): return world[:, :2] * np.nan
@@ -156,13 +159,20 @@ def test_a_run_folder_is_data_and_imports_nothing(mine, tmp_path):
         ({"starts": {"my_rocket:nothing": 1.0}}, "my_rocket:nothing: cannot import it"),
         (
             {"rewards": {"components": {"my_rocket:wide": 1.0}}},
-            r"my_rocket:wide: its array has shape \(3,\), but \(3, 2",
+            r"my_rocket:wide: its array has shape \(3,\), but an array of \(3, 2",
         ),
         ({"rewards": {"components": {"my_rocket:broken": 1.0}}}, "my_rocket:broken: nan for seat 0 of match 0"),
         (
             {"rewards": {"components": {"my_rocket:misspelt": 1.0}}},
             r"reward my_rocket:misspelt: AttributeError: .*'bal'.* \(.*my_rocket.py, line \d+\)",
         ),
+        ({"rewards": {"components": {"my_rocket:nothing_paid": 1.0}}}, "my_rocket:nothing_paid: it returned None, but"),
+        ({"rewards": {"components": {"my_rocket:number": 1.0}}}, "it is the int 3, and a reward is a function or a"),
+        (
+            {"observation": "my_rocket:fails"},
+            r"observation my_rocket:fails: KeyError: 'x' \(.*my_rocket.py, line \d+\)",
+        ),
+        ({"starts": {"my_rocket:fails": 1.0}}, r"start my_rocket:fails: KeyError: 'x' \(.*my_rocket.py, line \d+\)"),
         ({"starts": {"my_rocket:flat_start": 1.0}}, "start my_rocket:flat_start: it gave int"),
         ({"observation": "my_rocket:line"}, r"observation my_rocket:line: for 3 rows its array has shape \(3,\)"),
         ({"observation": "my_rocket:nan_view"}, "observation my_rocket:nan_view: column 0 of row 0 is nan"),
@@ -256,8 +266,13 @@ def test_the_example_of_the_docs_trains(tmp_path, monkeypatch):
     training = SelfPlay(config, game, find_opponents(config, game, Path("run")), say=lambda text: None)
     values = training.advance()
     training.close()
-    sys.modules.pop("my_rewards", None)
     assert np.isfinite(values["loss/policy_loss"])
+    functions = re.findall(r"^```python\n(.*?)^```$", DOCS.read_text(), re.MULTILINE | re.DOTALL)[1]
+    words = ", ".join(map(repr, [*small, "decisions=128", "threads=1", "evaluation.opponents=[]"]))
+    exec(compile(functions.replace('run="runs', f'{words}, run="runs'), str(DOCS), "exec"), {})
+    sys.modules.pop("my_rewards", None)
+    metrics = json.loads((tmp_path / "runs/high-ball/metrics.jsonl").read_text().splitlines()[0])
+    assert metrics["play/reward/my_rewards:high_ball"] > 0
 
 
 def test_the_documented_tables_have_every_field_and_column():

@@ -17,8 +17,9 @@ from sparring.bench.doctor.storage import (
     check_runs,
     check_shared_memory,
 )
-from sparring.core import game_names, load_game
+from sparring.core import InputError, game_names, load_game
 from sparring.core.checkup import Check, Checked, CheckUp, Status, check_port
+from sparring.core.plugins import COMMANDS, GAMES, load_plugin, offered, package_of
 
 SERVE_PORT = 5555
 """Where `sparring serve` listens unless it is told otherwise."""
@@ -45,6 +46,7 @@ def check_machine(asked: CheckUp, *, needed: Collection[str] = ()) -> Iterator[C
         yield from check_slurm()
         yield from check_ray()
         yield from check_extras(needed)
+        yield from _check_commands()
         for game in game_names():
             yield from _check_game(game, msgspec.structs.replace(asked, needed=game in needed))
         yield check_torch(torch.result())
@@ -57,11 +59,20 @@ def worst(checks: Sequence[Check]) -> Status:
     return "fail" if "fail" in found else "warn" if "warn" in found else "ok"
 
 
+def _check_commands() -> Iterator[Check]:
+    """Modules of commands that cannot be loaded; of the others there is nothing to say."""
+    for name, point in offered(COMMANDS).items():
+        try:
+            load_plugin(point)
+        except InputError as error:
+            yield Check(f"{name}: commands", "fail", str(error), f"pip uninstall {package_of(point)}")
+
+
 def _check_game(name: str, asked: CheckUp) -> Iterator[Check]:
     try:
         game = load_game(name)
-    except Exception as error:  # a plug-in may be anybody's, and fail in any way
-        yield Check(name, "fail", f"cannot be loaded: {type(error).__name__}: {error}", "pip check")
+    except InputError as error:
+        yield Check(name, "fail", str(error), f"pip uninstall {package_of(offered(GAMES)[name])}")
         return
     parts = list(game.check_up(asked)) if isinstance(game, Checked) else []
     for check in parts:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import InputError
-from sparring.core.code import failure, load_code
+from sparring.core.code import blamed, make_of_code, returned
 from sparring.core.rows import Array
 from sparring.games.pokemon import column_numbers as c
 from sparring.games.pokemon.columns import TEAM
@@ -98,17 +98,15 @@ def _leads(pokemon: NDArray[np.float32], ids: NDArray[np.int16]) -> NDArray[np.f
 
 def _own_lead(name: str) -> Callable[[Mapping[str, Array]], NDArray[np.float32]]:
     """The user's function, or an object of the user's class; what it gives is checked at every call."""
-    code = load_code(name, what="a lead")
-    lead = code() if isinstance(code, type) else code
+    lead = make_of_code(name, what="a lead")
 
     def checked(observation: Mapping[str, Array]) -> NDArray[np.float32]:
         rows = len(observation["pokemon"])
-        try:
-            found: NDArray[np.float32] = np.asarray(lead(observation), np.float32)
-        except Exception as error:
-            raise failure(f"shaping_weights.own {name}", error) from error
+        with blamed(f"shaping_weights.own {name}"):
+            given = lead(observation)
+            found: NDArray[np.float32] = np.asarray(given, np.float32)
         if found.shape != (rows,):
-            raise InputError(f"shaping_weights.own {name}: its array has shape {found.shape}, but ({rows},) is needed")
+            raise InputError(f"shaping_weights.own {name}: {returned(given)}, but an array of ({rows},) is needed")
         if not np.isfinite(found).all():
             raise InputError(f"shaping_weights.own {name}: it is not finite")
         return found

@@ -9,12 +9,11 @@ Each is a function, or a class: then one object of it is made for each group of 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sparring.core import Array, InputError
-from sparring.core.code import load_code
+from sparring.core.code import blamed, make_of_code, returned
 from sparring.games.rocket import field
 from sparring.games.rocket.observation import CAR_FEATURES, WORLD_FEATURES, OwnObservation
 from sparring.games.rocket.rewards import CONTINUOUS, EVENTS, OwnReward
@@ -42,14 +41,16 @@ def own_rewards(settings: RocketSettings) -> dict[str, OwnReward]:
     """The components of `settings` and all its stages that are not built in."""
     stages = [settings, *(settings.at(number) for number in range(len(settings.curriculum)))]
     names = {name: None for stage in stages for name in stage.rewards.components}
-    return {name: _made(name, "a reward") for name in names if name not in EVENTS and name not in CONTINUOUS}
+    return {
+        name: make_of_code(name, what="a reward") for name in names if name not in EVENTS and name not in CONTINUOUS
+    }
 
 
 def own_starts(settings: RocketSettings) -> dict[str, Start]:
     """The starts of `settings` and all its stages that are not built in."""
     stages = [settings, *(settings.at(number) for number in range(len(settings.curriculum)))]
     names = {name: None for stage in stages for name in stage.starts if name != "kickoff" and name not in SITUATIONS}
-    return {name: _checked_start(name, _made(name, "a start")) for name in names}
+    return {name: _checked_start(name, make_of_code(name, what="a start")) for name in names}
 
 
 def own_observation(name: str, room: int) -> tuple[OwnObservation, int]:
@@ -59,12 +60,13 @@ def own_observation(name: str, room: int) -> tuple[OwnObservation, int]:
         raise InputError(
             f"observation: the checkpoint was trained with {stored}, code of your own: add --observation {stored}"
         )
-    made: OwnObservation = _made(name, "an observation")
+    made: OwnObservation = make_of_code(name, what="an observation")
     cars, world = np.zeros((3, 2 * room, CAR_FEATURES), np.float32), np.zeros((3, WORLD_FEATURES), np.float32)
-    with np.errstate(all="ignore"):
-        shape = np.shape(made(cars, world))
+    with np.errstate(all="ignore"), blamed(f"observation {name}"):
+        given = made(cars, world)
+    shape = np.shape(given)
     if len(shape) != 2 or shape[0] != 3 or shape[1] == 0:
-        raise InputError(f"observation {name}: for 3 rows its array has shape {shape}, but (3, width) is needed")
+        raise InputError(f"observation {name}: for 3 rows {returned(given)}, but an array of (3, width) is needed")
 
     def checked(cars: Array, world: Array) -> Array:
         seen = np.asarray(made(cars, world), np.float32)
@@ -84,7 +86,8 @@ def _checked_start(name: str, start: Start) -> Start:
     """`start`, its situations held to their shapes and to finite numbers."""
 
     def checked(rng: Random, team: int) -> Situation:
-        found = start(rng, team)
+        with blamed(f"start {name}"):
+            found = start(rng, team)
         if not isinstance(found, Situation):
             raise InputError(f"start {name}: it gave {type(found).__name__}, but a Situation is needed")
         n = 2 * team
@@ -98,9 +101,3 @@ def _checked_start(name: str, start: Start) -> Start:
         return found
 
     return checked
-
-
-def _made(name: str, what: str) -> Any:
-    """The user's function, or an object of the user's class."""
-    code = load_code(name, what=what)
-    return code() if isinstance(code, type) else code

@@ -16,7 +16,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from sparring.core import Array, InputError
-from sparring.core.code import failure
+from sparring.core.code import blamed, returned
 from sparring.games.rocket import field
 from sparring.games.rocket.vectors import Number, Vector, at, between, dot, length, unit
 
@@ -122,13 +122,12 @@ def components(
 
 def _own_pay(name: str, reward: OwnReward, step: Transition, seconds: float) -> Floats:
     """What a component of the user's own pays, `float32[m, seats]`; raises `InputError` for what is no payment."""
-    try:
-        value = np.asarray(reward(step, seconds))
-    except Exception as error:
-        raise failure(f"reward {name}", error) from error
+    with blamed(f"reward {name}"):
+        given = reward(step, seconds)
+        value = np.asarray(given)
     if value.shape != step.present.shape:
         raise InputError(
-            f"reward {name}: its array has shape {value.shape}, but {step.present.shape} is needed (matches, seats)"
+            f"reward {name}: {returned(given)}, but an array of {step.present.shape} is needed (matches, seats)"
         )
     paid = np.where(step.present, value, 0).astype(np.float32)
     if not np.isfinite(paid).all():
