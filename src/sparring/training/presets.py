@@ -86,7 +86,7 @@ def check_run(data: dict[str, Any], *, where: str) -> Game:
 
 def full_key(word: str) -> str | None:
     """The key of a run's configuration whose last part is `word`, such as `settings.size`; None if there is none."""
-    return word if word in RunSettings.__struct_fields__ else _keys_below(game_names()).get(word)
+    return word if word in RunSettings.__struct_fields__ else _keys_below(installed_games().values()).get(word)
 
 
 def _check_keys(data: dict[str, Any], where: str) -> None:
@@ -95,21 +95,22 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
     for word in data:
         if word in top:
             continue
-        games = [data["game"]] if data.get("game") in game_names() else game_names()
-        below = _keys_below(games)
+        known = data.get("game") in game_names()
+        below = _keys_below([load_game(data["game"])] if known else installed_games().values())
         near = None if closest(word, top) else closest(word, below)
         found = below.get(word) or (near and below[near])
         if found:
             raise InputError(f"{where}: {word}: unknown key (did you mean {found!r}?)")
 
 
-def _keys_below(games: Sequence[str]) -> dict[str, str]:
+def _keys_below(games: Iterable[Game]) -> dict[str, str]:
     """The keys one level below the top by their last part: those of `games` first, and learners' that presets set."""
     parts: list[tuple[str, Iterable[str]]] = []
-    for game in map(load_game, games):
+    for game in games:
         parts.append(("settings", (field.name for field in msgspec.structs.fields(game.settings))))
         parts.append(("network", (field.name for field in msgspec.structs.fields(game.network))))
-    parts.append(("learner", (key for path in preset_names().values() for key in read_settings(path)["learner"])))
+    learners = (read_settings(path).get("learner") for path in preset_names().values())
+    parts += [("learner", learner) for learner in learners if isinstance(learner, dict)]
     for field in msgspec.structs.fields(RunSettings):
         structs = [kind for kind in map(plain, options(field.type)) if hasattr(kind, "__struct_fields__")]
         parts += [(field.name, kind.__struct_fields__) for kind in structs]
