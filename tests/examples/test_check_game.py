@@ -10,7 +10,7 @@ from msgspec import Struct
 
 import sparring
 from sparring.cli import main
-from sparring.core import Answers, GameFault, InputError, RandomPlayer, check_arena, load_game
+from sparring.core import Answers, GameFault, InputError, RandomPlayer, check_arena, lending, load_game
 from sparring.core.spec import Field
 from tests.commands import one_line
 
@@ -63,7 +63,7 @@ def policy_with(head):
     """A `policy` whose outputs pass through `head`."""
 
     def policy(self, spec, network):
-        made = type(load_game("connect-four")).policy(self, spec, network)
+        made = type(self).__base__.policy(self, spec, network)
         inner = made.head.forward
         made.head.forward = lambda features, context: head(*inner(features, context))
         return made
@@ -110,11 +110,11 @@ def arena_of_fewer(self, settings, *, matches, seed):
         ({"model": model_that_sees_less}, "model: legal is not what the arena says of the same position"),
         (
             {"policy": policy_with(lambda logits, value: (logits[:, :3], value))},
-            "policy: step must give logits of shape [4, 7], got [4, 3]",
+            "policy: the network of connect-four: step must give logits of shape [2, 7], got [2, 3]",
         ),
         (
             {"policy": policy_with(lambda logits, value: (logits, value[:, None]))},
-            "policy: step must give value of shape [4], got [4, 1]",
+            "policy: the network of connect-four: step must give value of shape [2], got [2, 1]",
         ),
         (
             {"policy": policy_with(lambda logits, value: (logits, value / 0))},
@@ -122,7 +122,10 @@ def arena_of_fewer(self, settings, *, matches, seed):
         ),
         ({"policy": policy_that_shifts}, "policy: step and unroll give different value for the same rows"),
         ({"policy": policy_that_fails}, f"policy: RuntimeError: .* ({__file__}, line "),
-        ({"policy": lambda self, spec, network: torch.nn.Linear(1, 1)}, "policy: Linear has no `initial_memory`"),
+        (
+            {"policy": lambda self, spec, network: torch.nn.Linear(1, 1)},
+            "policy: the network of connect-four: training needs a torch module with initial_memory",
+        ),
     ],
 )
 def test_the_first_mistake_is_named_in_one_line(parts, fault):
@@ -142,6 +145,14 @@ def test_a_built_in_player_that_breaks_the_rules_is_named_where_training_meets_i
         main()
     assert end.value.code == 1
     one_line(capsys.readouterr().err, "player stubborn: ", "columns are 0 to 6")
+
+
+def test_training_refuses_a_network_of_the_wrong_size_before_it_plays(tmp_path):
+    wrong = like_the_example(policy=policy_with(lambda logits, value: (logits[:, :3], value)))
+    told = r"the network of connect-four: step must give logits of shape \[2, 7\], got \[2, 3\]"
+    with lending(wrong), pytest.raises(InputError, match=told):
+        sparring.train("connect-four", "threads=1", run=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_preset_that_does_not_load_is_named(tmp_path):

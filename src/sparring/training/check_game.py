@@ -34,7 +34,7 @@ from sparring.core import (
 from sparring.core.game import game_fault
 from sparring.core.settings import convert
 from sparring.policy.interface import Output, parameter_count, policy_for
-from sparring.policy.network import build_network
+from sparring.policy.network import build_network, shape_fault
 from sparring.training.config import load_config
 
 _MATCHES = 8
@@ -182,11 +182,6 @@ def _check_model(model: Any, rows: Decisions) -> None:
 def _check_policy(game: Game, spec: GameSpec, rows: Decisions) -> int:
     """Shapes of the network's outputs, and that `step` and `unroll` are one function; its number of weights."""
     policy = build_network({}, game, spec)
-    missing = [
-        f"`{name}`" for name in ("initial_memory", "step", "unroll") if not callable(getattr(policy, name, None))
-    ]
-    _require(not missing, f"{type(policy).__name__} has no {', '.join(missing)}; see `sparring.policy.Policy`")
-    _require(isinstance(policy, torch.nn.Module), f"{type(policy).__name__} is not a torch module")
     playing = policy_for(policy.eval(), spec)
     observation = {name: _sequences(array) for name, array in rows.observation.items()}
     legal = _sequences(rows.legal)
@@ -215,10 +210,9 @@ def _sequences(array: np.ndarray) -> Tensor:
 
 
 def _check_output(call: str, output: Output, rows: tuple[int, ...], actions: int) -> None:
-    for name, shape in (("logits", (*rows, actions)), ("value", rows)):
-        found = getattr(output, name, None)
-        seen = list(found.shape) if isinstance(found, Tensor) else f"a {type(found).__name__}"
-        _require(seen == list(shape), f"{call} must give {name} of shape {list(shape)}, got {seen}")
+    wrong = shape_fault(call, output, rows, actions)
+    _require(wrong is None, str(wrong))
+    for name in ("logits", "value"):
         _require(bool(torch.isfinite(getattr(output, name)).all()), f"{call} gives {name} that are not finite")
 
 
