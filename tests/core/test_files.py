@@ -223,8 +223,9 @@ def test_a_page_replaces_only_an_older_page(tmp_path):
 def test_a_place_in_no_folder_makes_no_folders(tmp_path):
     with pytest.raises(InputError, match="there is no folder"):
         write_page(tmp_path / "typo" / "page.html", "<!DOCTYPE html>")
-    with pytest.raises(InputError, match="cannot write"):
-        write_page(tmp_path, "<!DOCTYPE html>")
+    for other in (tmp_path, Path("/dev/stdout")):
+        with pytest.raises(InputError, match="exists and is not a page"):
+            write_page(other, "<!DOCTYPE html>")
     assert list(tmp_path.iterdir()) == []
 
 

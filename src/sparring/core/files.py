@@ -81,9 +81,16 @@ def write_page(path: Path, page: str) -> None:
 def check_page(path: Path) -> None:
     """Raises `InputError` if a page must not be written to `path`: no such folder, or a file that is no older page."""
     check_place(path)
+    if path.exists() and not _is_page(path):
+        raise InputError(f"{path} exists and is not a page; choose another name")
+
+
+def _is_page(path: Path) -> bool:
+    if not path.is_file():
+        return False
     try:
-        if path.exists() and path.read_bytes()[: len(_PAGE)].upper() != _PAGE:
-            raise InputError(f"{path} exists and is not a page; choose another name")
+        with path.open("rb") as file:
+            return file.read(len(_PAGE)).upper() == _PAGE
     except OSError as error:
         raise cannot_write(path, error) from error
 
