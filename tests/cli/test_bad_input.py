@@ -57,6 +57,7 @@ from tests.commands import one_line
         (["play", "kuhn"], ["kuhn cannot be played in the terminal"]),
         (["play", "hex", "--seat", "2"], ["--seat 2", "seats 0 to 1"]),
         (["train", "hex-quick", "init=path"], ["init = path", "not a run"]),
+        (["train", "hex-quick", "init=pokemon-gen1"], ["a checkpoint of pokemon cannot start hex"]),
         (["train", "hex-quick", "opponents={pth: 0.1}"], ["opponents: unknown player 'pth' (did you mean 'path'?)"]),
         (["train", "hex-quick", "opponents=path"], ["opponents = 'path'", "such as {path: 0.2}"]),
         (["train", "hex-quick", "learner=ppo"], ["with kind: ppo, alphazero", "; write learner.kind=ppo"]),

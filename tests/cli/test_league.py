@@ -89,7 +89,7 @@ def test_export_and_import(run, ledger, tmp_path):
 
 
 def test_evaluate_writes_its_matches_once(run, checkpoint, tmp_path):
-    path = tmp_path / "new" / "hex.ledger"
+    path = tmp_path / "hex.ledger"
     words = ["evaluate", checkpoint, "path", "--matches", 12, "--parallel", 4, "--simulations", 2, "--ledger", path]
     score = json.loads(run(*words, "--json").stdout)
     with Ledger(path) as ledger:

@@ -59,7 +59,18 @@ COMMANDS = {
     "league import": [["new.ledger", "trap.jsonl"]],
     "league export": [["trap.ledger", "out.csv"]],
 }
-READS_NO_DATA = {"bench suite", "bench render", "games", "version", "settings", "keys", "setup", "showdown", "doctor"}
+READS_NO_DATA = {
+    "bench suite",
+    "bench render",
+    "games",
+    "help",
+    "version",
+    "settings",
+    "keys",
+    "setup",
+    "showdown",
+    "doctor",
+}
 """Commands that are given no run folder, checkpoint or store."""
 
 

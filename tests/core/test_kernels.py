@@ -131,4 +131,4 @@ def test_compiling_kernels_of_ours_is_announced_once_by_one_process_of_several(t
     environment = {**os.environ, "SPARRING_CACHE": str(tmp_path), "RANK": rank}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["3", "4"], done.stderr
-    assert done.stderr == ("compiling kernels, once after an installation: up to half a minute\n" if told else "")
+    assert done.stderr == ("compiling kernels, kept for the next time: up to half a minute\n" if told else "")

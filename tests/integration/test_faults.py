@@ -170,7 +170,7 @@ def test_status_of_a_server_and_of_none(checkpoints):
     finally:
         server.kill()
     done = run_command("serve", "--status", server.address, "--json")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert server.address in done.stderr
 
 

@@ -100,3 +100,9 @@ def test_a_player_who_always_loses_leaves_matches_to_those_whose_rating_can_beco
     found = sheet(3)
     play_out(active(width=width, confidence=None, matches=300), found, np.array([0.0, 400.0, -3000.0]))
     assert 2 * Z * found.ratings().error(1, 0) <= reached
+
+
+def test_everyone_plays_before_anyone_plays_much():
+    found = sheet(6)
+    play_out(active(width=1, confidence=None, matches=60), found, np.array([0.0, 2000, 2000, 2000, 2000, 2000]))
+    assert all(any(player in pair for pair in found.ended) for player in range(6))

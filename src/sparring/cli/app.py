@@ -74,16 +74,25 @@ def main() -> None:
         if isinstance(error, MemoryError):
             error = RunError(f"out of memory: {error}; lower what is done at once: matches, simulations, batch sizes")
         if isinstance(error, InputError | RunError):
-            print(f"sparring: {printable(str(error))}", file=sys.stderr)
+            print(_on_terminal(f"sparring: {printable(str(error))}"), file=sys.stderr)
             sys.exit(2 if isinstance(error, InputError) else 1)
         raise
+
+
+def _on_terminal(text: str) -> str:
+    """`text` as standard error shows it: broken between words on a terminal, as it is elsewhere."""
+    from shutil import get_terminal_size
+
+    from sparring.core.text import wrapped
+
+    return wrapped(text, get_terminal_size().columns) if sys.stderr.isatty() else text
 
 
 def say(text: str) -> None:
     """A message to the person at the terminal; standard output is left to results."""
     from sparring.core.text import printable_lines
 
-    print(printable_lines(text), file=sys.stderr, flush=True)
+    print(_on_terminal(printable_lines(text)), file=sys.stderr, flush=True)
 
 
 def show_result(result: Mapping[str, Any], table: "Callable[[Any], RenderableType]", *, as_json: bool) -> None:

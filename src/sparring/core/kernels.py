@@ -157,7 +157,7 @@ def _announce_compiling() -> None:
         def on_start(self, compiling: Any) -> None:
             if compiling.data["dispatcher"].py_func.__module__.startswith("sparring."):
                 event.unregister(_COMPILE, self)
-                print("compiling kernels, once after an installation: up to half a minute", file=sys.stderr, flush=True)
+                print("compiling kernels, kept for the next time: up to half a minute", file=sys.stderr, flush=True)
 
         def on_end(self, compiling: Any) -> None:
             """Nothing to say."""

@@ -75,4 +75,5 @@ def wilson_interval(win_rate: float, matches: int, confidence: float = 0.95) -> 
     middle = win_rate + z * z / (2 * matches)
     spread = z * sqrt(win_rate * (1 - win_rate) / matches + z * z / (4 * matches * matches))
     scale = 1 + z * z / matches
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+    low = 0.0 if win_rate == 0 else (middle - spread) / scale
+    return max(0.0, low), 1.0 if win_rate == 1 else min(1.0, (middle + spread) / scale)

@@ -1,4 +1,6 @@
-"""Text from outside (servers, files, other people) made safe for a terminal."""
+"""Text from outside (servers, files, other people) made safe for a terminal, and lines that fit one."""
+
+import textwrap
 
 
 def printable(text: str, most: int = 10_000) -> str:
@@ -9,6 +11,15 @@ def printable(text: str, most: int = 10_000) -> str:
 def printable_lines(text: str, most: int = 10_000) -> str:
     """As `printable`, but line by line, with indentation; each line is cut at `most` characters."""
     return "\n".join(_visible(line.expandtabs(4), most) for line in text.split("\n"))
+
+
+def wrapped(text: str, columns: int) -> str:
+    """`text` with lines of at most `columns`, broken between words; a longer word, such as an address, stays whole."""
+    lines = (
+        textwrap.wrap(line, columns, break_long_words=False, break_on_hyphens=False, replace_whitespace=False) or [""]
+        for line in text.split("\n")
+    )
+    return "\n".join(part for parts in lines for part in parts)
 
 
 def _visible(line: str, most: int) -> str:

@@ -82,8 +82,8 @@ class Loaders:
         loader = self._loaders[stream % len(self._loaders)]
         try:
             loader.line.send_bytes(_ASK.pack(number, batch))
-        except OSError as error:
-            raise loader.death() from error
+        except OSError:
+            raise loader.death() from None
         self._asked.append((loader, self._plan.catalogue.specs[self._epoch.streams[stream].spec]))
 
     def receive(self) -> Pieces:
@@ -97,8 +97,8 @@ class Loaders:
             if "failed" in about:
                 raise RunError(f"a process that loads data has failed:\n{about['failed']}")
             handle = recv_handle(line)
-        except (EOFError, OSError) as error:
-            raise loader.death() from error
+        except (EOFError, OSError):
+            raise loader.death() from None
         try:
             memory = mmap.mmap(handle, about["bytes"])
         finally:

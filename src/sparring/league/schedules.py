@@ -177,8 +177,9 @@ def _drawn(left: list[int], met: dict[Pair, int], most: int) -> list[Pair] | Non
 def active(*, width: float | None, confidence: float | None, matches: int) -> Schedule:
     """The pair whose bout narrows the intervals that are still too wide the most.
 
-    Half per second, half per match: time is short, and so is the number of matches. Ratings that these cannot make
-    certain enough, such as that of a player who always loses, have to wait for the others.
+    Everyone plays before anyone plays much. Then it counts half per second, half per match: time is short, and so is
+    the number of matches. Ratings that these cannot make certain enough, such as that of a player who always loses,
+    have to wait for the others.
 
     Args:
         width: the widest 95% interval of a rating to accept, in Elo points.
@@ -191,6 +192,10 @@ def active(*, width: float | None, confidence: float | None, matches: int) -> Sc
         room = min(STEP, matches // 2 - sum(begun.values()))
         if room <= 0:
             return begun
+        unmet = [pair for pair in sheet.pairs if not _have_met(sheet, pair[0]) or not _have_met(sheet, pair[1])]
+        if unmet:
+            first = min(unmet, key=lambda pair: sheet.anchor not in pair)
+            return {**begun, first: begun[first] + room}
         targets = open_questions(sheet, width, confidence)
         if not len(targets):
             return begun
@@ -202,6 +207,13 @@ def active(*, width: float | None, confidence: float | None, matches: int) -> Sc
         return {**begun, best: begun[best] + room}
 
     return wanted
+
+
+def _have_met(sheet: ScoreSheet, player: int) -> bool:
+    """Whether `player` has a result against anybody, or is playing for one."""
+    return bool(sheet.results[player].any() or sheet.results[:, player].any()) or any(
+        player in pair for pair in sheet.flying
+    )
 
 
 def open_questions(sheet: ScoreSheet, width: float | None, confidence: float | None) -> Floats:

@@ -233,8 +233,10 @@ def _rating_grid(update: int, scores: Mapping[str, Score], nash_conv: float | No
 
 
 def _figure(value: float) -> str:
-    """Four decimals, or an exponent where those would be too few or too many."""
-    return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1000 else f"{value:.1e}"
+    """Four decimals, or an exponent where those would be too few or too many; at most seven signs."""
+    if value == 0 or 1e-3 <= abs(value) < 1000:
+        return f"{value:.{4 if abs(value) < 10 else 3 if abs(value) < 100 else 2}f}"
+    return f"{value:.1e}" if value > 0 else f"{value:.0e}"
 
 
 def rating_lines(update: int, scores: Mapping[str, Score], nash_conv: float | None = None) -> list[str]:

@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from sparring.core.text import printable_lines
+from sparring.core.text import printable_lines, wrapped
 
 PLAIN_SECONDS = 10.0
 """Where nothing can be redrawn: the least time between two lines."""
@@ -90,7 +90,10 @@ class Display(ABC):
 
     def say(self, text: str) -> None:
         """A line of its own, above the display."""
-        self._console.print(printable_lines(text), highlight=False, markup=False, soft_wrap=True)
+        shown = printable_lines(text)
+        if self._console.is_terminal:
+            shown = wrapped(shown, self._console.width)
+        self._console.print(shown, highlight=False, markup=False, soft_wrap=True)
 
     @abstractmethod
     def _render(self) -> RenderableType: ...

@@ -147,4 +147,6 @@ def first_checkpoint(config: TrainConfig) -> Checkpoint | None:
         raise InputError(f"init = {config.init}: {error}") from error
     if checkpoint is None:
         raise InputError(f"init = {config.init}: not a run or checkpoint folder, or shipped weights")
+    if checkpoint.spec.game != config.game:
+        raise InputError(f"init = {config.init}: a checkpoint of {checkpoint.spec.game} cannot start {config.game}")
     return checkpoint

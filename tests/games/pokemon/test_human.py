@@ -232,7 +232,7 @@ def on_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
 def test_a_choice_takes_one_row_of_a_terminal_and_other_lines_go_on_below(on_terminal: Callable[..., str]) -> None:
     choice = "   9  Urshifu-Rapid-Strike  100% PAR  Surging Strikes, Close Combat, Aqua Jet, Swords Dance"
     (row,) = on_terminal(choice, NO_COLOR="1").splitlines()
-    assert row == choice[:79].rstrip(" ,") + "…"
+    assert row == "   9  Urshifu-Rapid-Strike  100% PAR  Surging Strikes, Close Combat, Aqua Jet …"
     story = "The foe's Urshifu-Rapid-Strike used Surging Strikes on your Great Tusk, which has lost a lot of its HP."
     first, second = on_terminal(story, NO_COLOR="1").splitlines()
     assert f"{first} {second.strip()}" == story

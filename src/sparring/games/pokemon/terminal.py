@@ -53,7 +53,10 @@ def _fitted(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
     if _COLUMNS.search(line):
-        return [line[: width - 1].rstrip(" ,") + "\u2026"]
+        cut = line[: width - 2]
+        if not cut.endswith(" ") and line[width - 2] != " ":  # never half a word or number
+            cut = cut[: cut.rfind(" ")]
+        return [cut.rstrip(" ,") + " \u2026"]
     return textwrap.wrap(line, width, subsequent_indent="    ")
 
 
