@@ -107,6 +107,8 @@ def train(
         raise InputError(f"preset = {preset!r}: allowed: the name of a preset, such as 'hex-quick', or a YAML file")
     if on_update is not None and not callable(on_update):
         raise InputError(f"on_update = {on_update!r}: allowed: a function of one `Update`, or None")
+    if run is not None and not isinstance(run, str | Path):
+        raise InputError(f"run = {run!r}: allowed: the path of a folder, or None for runs/PRESET")
     if say is not None and not callable(say):
         raise InputError(f"say = {say!r}: allowed: a function of one text, or None for silence")
     config, game = load_config(str(preset), overrides)

@@ -97,6 +97,15 @@ def test_rules_that_a_program_makes_are_checked_too():
         Rules(rate=0.0)
 
 
+def test_parts_of_rules_are_checked_and_mappings_become_structs():
+    assert Rules(inner={"rate": 0.5}) == Rules(inner=Inner(rate=0.5))
+    for wrong in ({"rate": -1}, Inner(rate=-1)):
+        with pytest.raises(InputError, match=r"settings: inner.rate = -1.*: allowed: a number, more than 0"):
+            Rules(inner=wrong)
+    with pytest.raises(InputError, match=r"inner.rat: unknown key \(did you mean 'rate'\?\)"):
+        Rules(inner={"rat": 1})
+
+
 @pytest.mark.parametrize(
     ("meta", "words"),
     [

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sparring
+from sparring.core.code import own
 
 QUICK = {
     "decisions": 600, "settings.size": 3, "evaluation.matches": 4, "evaluation.opponents": ["random"],
@@ -60,11 +61,21 @@ def test_ctrl_c_saves_and_ends_the_program_that_trains(tmp_path):
         (None, {}, "preset = None: allowed: the name of a preset"),
         ("hex-quick", {"say": 3}, "say = 3: allowed: a function of one text, or None"),
         ("hex-quick", {"on_update": 3}, "on_update = 3: allowed: a function"),
+        ("hex-quick", {"run": 3}, "run = 3: allowed: the path of a folder"),
     ],
 )
 def test_arguments_are_checked(preset, more, message):
     with pytest.raises(sparring.InputError, match=message):
         sparring.train(preset, **more)
+
+
+def test_names_that_are_no_text_and_code_that_is_none_are_refused():
+    with pytest.raises(sparring.InputError, match="game = None: allowed: the name of an installed game"):
+        sparring.load_game(None)
+    with pytest.raises(sparring.InputError, match="path = None: allowed: the folder of a store"):
+        next(sparring.read_episodes(None))
+    with pytest.raises(sparring.InputError, match=r"own\('hazards'\): allowed: a function or class"):
+        own("hazards")
 
 
 def test_shipped_weights_are_checkpoints_by_name():

@@ -30,6 +30,8 @@ def is_code(text: object) -> bool:
 
 def own(code: Callable[..., Any]) -> str:
     """A name by which settings can refer to a function or class of the running program."""
+    if not callable(code):
+        raise InputError(f"own({code!r}): allowed: a function or class")
     inner = re.sub(r"\W+", "_", getattr(code, "__qualname__", type(code).__qualname__))
     name = f"{getattr(code, '__module__', type(code).__module__)}:{inner}"
     known = _given.setdefault(name, code)

@@ -248,6 +248,8 @@ def game_names() -> list[str]:
 
 def load_game(name: str) -> Game:
     """The installed game called `name`; raises `InputError` with the names there are, or why it cannot be loaded."""
+    if not isinstance(name, str):
+        raise InputError(f"game = {name!r}: allowed: the name of an installed game, such as 'hex'")
     if name in _lent:
         return _lent[name]
     points = offered(GAMES)

@@ -33,9 +33,16 @@ class GameSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """
 
     def __post_init__(self) -> None:
-        """Raises `InputError` at the first option whose value is not allowed."""
+        """Raises `InputError` at the first option whose value is not allowed; mappings become the structs they mean."""
         for name, kind in _hints(type(self)).items():
-            _fit(getattr(self, name), kind, _Place("settings", name), strict=True)
+            value, place = getattr(self, name), _Place("settings", name)
+            if isinstance(value, msgspec.Struct):
+                _check(msgspec.to_builtins(value, enc_hook=_kept), kind, place)
+            elif isinstance(value, Mapping) and _structs(kind):
+                _check(value, kind, place)
+                msgspec.structs.force_setattr(self, name, msgspec.convert(dict(value), kind))
+            else:
+                _fit(value, kind, place, strict=True)
 
 
 @dataclass(frozen=True)
@@ -181,6 +188,11 @@ def _choice(value: Any, kind: Any, place: _Place) -> str:
     tags = {struct.__struct_config__.tag: struct.__struct_config__.tag_field for struct in _structs(kind)}
     field = tags.get(value) if isinstance(value, str) else None
     return "" if field is None else f"; write {place.below(field).path}={value}"
+
+
+def _kept(value: Any) -> Any:
+    """What is no plain data stays for the check to name."""
+    raise InputError(f"settings: {value!r}: allowed: plain data")
 
 
 def _structs(kind: Any) -> list[type[msgspec.Struct]]:

@@ -159,6 +159,8 @@ def read_episodes(
     vocabulary in the spec says which. `say` reports a translation. Raises `InputError` if there are no episodes, or if
     they are not of `game`.
     """
+    if not isinstance(path, str | Path):
+        raise InputError(f"path = {path!r}: allowed: the folder of a store, or one of its files")
     found = [Path(path)] if Path(path).is_file() else shards(Path(path))
     if not found:
         raise InputError(f"{path}: no episodes here")
