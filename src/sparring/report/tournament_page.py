@@ -147,5 +147,5 @@ def _kept(kept: Sequence[Mapping[str, Any]], folder: Path) -> str:
             f'<tr><td>{", ".join(one["kinds"])}</td><th><a href="{html.escape(path)}">{first} - {second}</a></th>'
             f"<td>{won}</td><td>{one['length']:,}</td><td>{one['margin']:.3g}</td></tr>"
         )
-    head = "<tr><td>the</td><th>match</th><td>winner</td><td>decisions</td><td>won by</td></tr>"
+    head = "<tr><td>what it is</td><th>match</th><td>winner</td><td>decisions</td><td>margin</td></tr>"
     return f'<table class="kept">{head}{"".join(rows)}</table>'
