@@ -99,6 +99,6 @@ def test_from_python(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert re.search(r"[3-9] updates; against random: \d+\.\d% \(", said)
     assert int(re.search(r"the shipped agent wins (\d+)% of 100", said)[1]) > 90
-    assert re.search(r"update 1 against path: \d+\.\d% \(\d+\.\d% - \d+\.\d%\): \d+ won", said)
+    assert re.search(r"update \d+ against path: \d+\.\d% \(\d+\.\d% - \d+\.\d%\): \d+ won", said)
     assert "GameReport(matches=" in said
     assert "ArenaReport(matches=" in said

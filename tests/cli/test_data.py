@@ -28,7 +28,7 @@ def test_what_cannot_be_read_is_one_line(refused, tmp_path):
         refused(["data", *command, tmp_path / "empty"], "no episodes here")
         refused(["data", *command, tmp_path / "none"], "no such folder of episodes")
     refused(["data", "show", store, "--episode", 9999], "has the episodes 0..")
-    refused(["data", "stats", store, "--page", tmp_path / "empty"], "cannot write")
+    refused(["data", "stats", store, "--page", tmp_path / "empty"], "exists and is not a page")
     path = shards(store)[1]
     path.write_bytes(path.read_bytes()[:300])
     for command in (["stats"], ["show", "--episode", 0]):

@@ -186,7 +186,7 @@ def _encode(line: _Line) -> bytes:
 
 
 def _rankings(there: Mapping[str, Candidate], surprise: Surprise | None) -> Sequence[list[str]]:
-    """Ids ranked by each kind; ties go to the closer, the longer, and the first by id."""
+    """Ids ranked by each kind; ties go to the closer, the longer, and the first by id. A likely win is no surprise."""
 
     def close(id: str) -> tuple[float, int, str]:
         return there[id].margin, -there[id].match.length, id
@@ -197,5 +197,5 @@ def _rankings(there: Mapping[str, Candidate], surprise: Surprise | None) -> Sequ
     expected = {
         id: surprise(*one.decided) for id, one in there.items() if surprise is not None and one.decided is not None
     }
-    surprising = sorted(expected, key=lambda id: (expected[id], *close(id)))
+    surprising = sorted((id for id in expected if expected[id] < 0.5), key=lambda id: (expected[id], *close(id)))
     return sorted(there, key=close), sorted(there, key=long), surprising
