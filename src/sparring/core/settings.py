@@ -37,7 +37,7 @@ class GameSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         for name, kind in _hints(type(self)).items():
             value, place = getattr(self, name), _Place("settings", name)
             if isinstance(value, msgspec.Struct):
-                _check(msgspec.to_builtins(value, enc_hook=_kept), kind, place)
+                _check(msgspec.to_builtins(value, enc_hook=_no_data), kind, place)
             elif isinstance(value, Mapping) and _structs(kind):
                 _check(value, kind, place)
                 msgspec.structs.force_setattr(self, name, msgspec.convert(dict(value), kind))
@@ -190,8 +190,8 @@ def _choice(value: Any, kind: Any, place: _Place) -> str:
     return "" if field is None else f"; write {place.below(field).path}={value}"
 
 
-def _kept(value: Any) -> Any:
-    """What is no plain data stays for the check to name."""
+def _no_data(value: Any) -> Any:
+    """Refuses what a preset could not hold, such as a function in place of its name."""
     raise InputError(f"settings: {value!r}: allowed: plain data")
 
 
