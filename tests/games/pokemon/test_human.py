@@ -273,3 +273,15 @@ def test_how_well_a_move_works_follows_from_types_and_damage() -> None:
     assert re.search(r"106-125% +x2 KO +Water special +95 ", rows["Surf"])
     assert re.search(r"89-104% +x2 may KO +Ice special +120 +90 ", rows["Blizzard"])
     assert re.search(r"25-30% +Normal physical +85 ", rows["Body Slam"])
+
+
+def test_damage_that_no_type_changes_is_told_as_it_is_and_what_gives_back_is_not_guessed() -> None:
+    found = {}
+    for seed in (10, 13, 17):
+        terminal = Terminal([])
+        with pytest.raises(EOFError):
+            play("gen1randombattle", terminal, seed=seed)
+        found |= {line[6:].split("  ")[0]: line for line in terminal.told if re.match(r"   \d  ", line)}
+    assert re.search(r"Super Fang +50% +Normal physical +90 ", found["Super Fang"])
+    assert re.search(r"Seismic Toss +34% +Fighting physical +32/32", found["Seismic Toss"])
+    assert re.search(r"Counter +\? +Fighting physical +32/32", found["Counter"])

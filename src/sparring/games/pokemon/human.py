@@ -26,7 +26,8 @@ _HELP = """\
 Type {allowed}. Other words:
   resign  give the battle up
   quit    leave; so does Ctrl-D
-takes: how much of the foe's full HP a hit takes; x2, x0.5: what the foe's types make of it; KO: it knocks the foe out.
+takes: how much of the foe's full HP a hit takes; x2, x0.5: what the foe's types make of it; KO: it knocks the foe out;
+?: what the foe has dealt comes back.
 hits%: how often the move hits, if not always; PP: how often it can still be used."""
 _BACK = -1
 

@@ -24,6 +24,8 @@ _UNSAID = frozenset(
     )
 )
 """Effects that are over before they matter to a choice, or that the Pokémon's types and ability show."""
+_RETURNING = frozenset(("bide", "comeuppance", "counter", "metalburst", "mirrorcoat"))
+"""Moves that give back what the foe has dealt: nobody knows in advance how much."""
 
 
 class Sight:
@@ -124,14 +126,19 @@ class Sight:
         moves = view.own.active[place].moves
         if move >= len(moves):
             return []
-        number = self._dex.moves[moves[move].id]
+        id = moves[move].id
+        number = self._dex.moves[id]
         category = CATEGORIES[self._dex.move_category[number]]
-        power, accuracy = int(self._dex.move_power[number]), float(self._dex.move_accuracy[number])
+        accuracy, power = float(self._dex.move_accuracy[number]), int(self._dex.move_power[number])
+        if power <= 1:  # fixed damage, which generation 1 calls a power of 1
+            power = 0
         foes = [target - 1] if target else range(self._space.active)
         hit = [] if category in ("", "Status") or target == 3 else [view.foe.active[foe] for foe in foes]
         damages, effects = [], []
         for foe, index in zip(hit, foes, strict=False):
-            if foe.pokemon is not None:
+            if id in _RETURNING:
+                damages.append("?")
+            elif foe.pokemon is not None:
                 factor = self._factor(number, foe) if power else 1.0
                 damages.append(_damage(ranges[move, index]))
                 effects.append(_effect(ranges[move, index], foe.pokemon.hp, factor))
@@ -179,8 +186,9 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _damage(damage: NDArray[np.float64]) -> str:
-    """A hit's `float64[2]` lowest and highest damage."""
-    return f"{100 * damage[0]:.0f}-{100 * damage[1]:.0f}%" if damage[1] > 0 else "0%"
+    """A hit's `float64[2]` lowest and highest damage; once, if they are the same."""
+    low, high = (f"{100 * share:.0f}" for share in damage)
+    return f"{high}%" if low == high else f"{low}-{high}%"
 
 
 def _effect(damage: NDArray[np.float64], left: float, factor: float) -> str:
