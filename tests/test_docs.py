@@ -178,7 +178,7 @@ FOLLOWED = ["README.md", *(f"docs/{name}.md" for name in ("quickstart", "play", 
 
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_a_page_can_be_followed_in_order(name, tmp_path, monkeypatch):
-    follow(ROOT / name, monkeypatch, tmp_path, skip=("pokemon", "rocket"))
+    follow(ROOT / name, monkeypatch, tmp_path, skip=("pokemon", "rocket", "decisions=900_000"))
 
 
 @pytest.mark.slow
