@@ -49,7 +49,7 @@ def test_a_summary_tells_what_was_trained_where_and_how_well(tmp_path):
     (folder / "environment.json").write_text(json.dumps({"processor": "2 cores, Abacus", "torch": "2.0"}))
     (folder / "ending.json").write_text(json.dumps({"how": "finished", "reason": "all decisions"}))
     page = run_page(folder)
-    assert "size 5, swap true; seed 7; first update 2023-11-14 22:13 UTC; finished: all decisions" in page
+    assert "hex; size 5, swap true; ppo; seed 7; first update 2023-11-14 22:13 UTC; finished: all decisions" in page
     assert "2 cores, Abacus; torch 2.0" in page
     assert "<b>2:05</b>" in page
     assert "<th>path</th><td>50.0%</td><td>40.4% - 59.6%</td><td>1</td>" in page

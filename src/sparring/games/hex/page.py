@@ -1,6 +1,6 @@
 """A match of Hex as one HTML page that needs no network: the board move by move, and what an analysis says of it.
 
-The page holds the match as data; the script of `pages/game.html` draws it. The record itself is in it as SGF, for other
+The page holds the match as data; `pages/game.js` draws it. The record itself is in it as SGF, for other
 programs.
 """
 
@@ -45,7 +45,7 @@ def game_page(record: Record, *, opening: int = 0, analyses: Sequence[Mapping[st
         "sgf": "data:application/x-go-sgf;charset=utf-8," + quote(write_sgf(record), errors="replace"),
     }
     return match_page(
-        files("sparring.games.hex") / "pages" / "game.html", title=f"Hex: {names[0]} - {names[1]}", data=data
+        files("sparring.games.hex") / "pages", "game", title=f"Hex: {names[0]} - {names[1]}", data=data
     )
 
 

@@ -230,7 +230,7 @@ def html_page(recording: Recording) -> str:
         "pads": field.PAD_POSITIONS.astype(int).tolist(),
     }
     title = f"Rocket League: {' - '.join(recording.names)}"
-    return match_page(files("sparring.games.rocket") / "replay.html", title=title, data=data)
+    return match_page(files("sparring.games.rocket") / "pages", "replay", title=title, data=data)
 
 
 def animated_picture(
