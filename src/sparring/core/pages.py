@@ -8,7 +8,6 @@ import html
 import json
 from base64 import b64encode
 from collections.abc import Sequence
-from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from string import Template
@@ -54,6 +53,5 @@ def _script_json(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-@cache
 def _text(path: Traversable) -> str:
     return path.read_text("utf-8")

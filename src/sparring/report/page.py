@@ -14,7 +14,7 @@ def page(title: str, about: str, body: str, *, style: str) -> str:
     Title and line are text and are escaped here; `body` is HTML.
     """
     heading = f'<header><h1>{html.escape(title)}</h1><p class="about">{html.escape(about)}</p></header>'
-    return pages.page(title, f"{heading}\n{body}\n", style=_text("page.css") + _text(f"{style}.css"))
+    return pages.page(title, f"{heading}\n{body}\n", style="".join(map(_text, ("page", "curves", style))))
 
 
 def facts(values: Mapping[str, str], notes: Mapping[str, str] | None = None, *, look: str = "fact") -> str:
@@ -35,4 +35,4 @@ def boxed(title: str, about: str, body: str) -> str:
 
 @cache
 def _text(name: str) -> str:
-    return (files("sparring.report") / "pages" / name).read_text("utf-8")
+    return (files("sparring.report") / "pages" / f"{name}.css").read_text("utf-8")

@@ -101,8 +101,8 @@ def _ratings(summary: Mapping[str, Any]) -> str:
             + "".join(f"<td>{cell}</td>" for cell in cells)
             + "</tr>"
         )
-    cells = "".join(f"<td>{name}</td>" for name in ("rating", "95% interval", "GXE", "matches"))
-    head = f'<tr><th>player</th><td class="plot"></td>{cells}</tr>'
+    titles = "".join(f"<td>{name}</td>" for name in ("rating", "95% interval", "GXE", "matches"))
+    head = f'<tr><th>player</th><td class="plot"></td>{titles}</tr>'
     scale = "".join(f'<text x="{at(elo):.1f}" y="18" text-anchor="middle">{_elo(elo)}</text>' for elo in marks)
     rows.append(f"<tr><th></th>{drawn(scale)}</tr>")
     return f'<table class="ratings">{head}{"".join(rows)}</table>'

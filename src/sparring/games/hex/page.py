@@ -44,9 +44,7 @@ def game_page(record: Record, *, opening: int = 0, analyses: Sequence[Mapping[st
         "looks": [looks.get(ply) for ply in range(len(record.moves) + 1)] if looks else [],
         "sgf": "data:application/x-go-sgf;charset=utf-8," + quote(write_sgf(record), errors="replace"),
     }
-    return match_page(
-        files("sparring.games.hex") / "pages", "game", title=f"Hex: {names[0]} - {names[1]}", data=data
-    )
+    return match_page(files("sparring.games.hex") / "pages", "game", title=f"Hex: {names[0]} - {names[1]}", data=data)
 
 
 def _look(size: int, analysis: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ const moments = [];  // { frame, kind, words, side, more }, in order; a touch th
       if (match.demolished[f][car] && !match.demolished[before][car]) tell(f, 'demolished', `${labels[car]} is demolished`, side);
       if (!match.touched[f][car]) return;
       const fast = speed(frame => match.ball[frame], Math.min(f + 1, last));
-      if (f - touched[car] > pause) tell(f, 'touch', `${labels[car]} touches the ball`, side, `${fast} km/h`);
+      if (f - touched[car] > pause) tell(f, 'touch', `${labels[car]} hits the ball`, side, `${fast} km/h`);
       touched[car] = f;
     });
   }
@@ -71,11 +71,16 @@ function drawCar(tail, tip, colour) {
   [at(-half, -11), at(half * .35, -11), at(half, 0), at(half * .35, 11), at(-half, 11)].forEach(p => g.lineTo(...p));
   g.closePath(); g.fillStyle = colour; g.fill(); g.strokeStyle = '#0c110e'; g.lineWidth = 2; g.stroke();
 }
-function write(text, x, y, colour) {  // 11 pixels high at least, however small the field is shown
-  const shown = Math.min(g.canvas.clientWidth / 1220, g.canvas.clientHeight / 1095) || 1;
-  g.font = `600 ${Math.max(19, 11 / shown)}px system-ui, sans-serif`; g.textAlign = 'center'; g.lineJoin = 'round';
-  g.strokeStyle = '#141a16'; g.lineWidth = 5; g.strokeText(text, x, y);
-  g.fillStyle = colour; g.fillText(text, x, y);
+// A name above its car, or below it, or further off if a name is there; 11 pixels high at least, however small the field is shown.
+function write(text, x, y, colour, written) {
+  const shown = Math.min(g.canvas.clientWidth / 1220, g.canvas.clientHeight / 1095) || 1, high = Math.max(19, 11 / shown);
+  g.font = `600 ${high}px system-ui, sans-serif`; g.textAlign = 'center'; g.lineJoin = 'round';
+  const wide = g.measureText(text).width / 2, from = Math.max(x, wide + 4), at = Math.min(from, 1216 - wide);
+  const free = place => written.every(other => Math.abs(other.at - at) > other.wide + wide || Math.abs(other.place - place) > high);
+  const places = [y - 32, y + 32 + high * .7, y - 32 - high, y + 32 + high * 1.7], place = places.find(free) ?? places[0];
+  written.push({ at, place, wide });
+  g.strokeStyle = '#141a16'; g.lineWidth = 5; g.strokeText(text, at, place);
+  g.fillStyle = colour; g.fillText(text, at, place);
 }
 
 function drawField(taken) {
@@ -116,10 +121,11 @@ function draw() {
       if (match.touched.slice(Math.max(0, i - 3), i + 1).some(f => f[car])) { g.strokeStyle = '#fadc50'; g.lineWidth = 2; g.beginPath(); g.arc(...at(20), 31, 0, 7); g.stroke(); }
     });
   }
+  const written = [];
   match.orange.forEach((orange, car) => {  // last, so that no car hides a name
     if (match.demolished[i][car]) return;
     const [x, y] = above(between(match.cars[i][car], match.cars[j][car], t));
-    write(labels[car], x, y - 32, ['#a9c8ff', '#ffc599'][orange]);
+    write(labels[car], x, y, ['#a9c8ff', '#ffc599'][orange], written);
   });
   byId('goals-blue').textContent = match.goals[i][0];
   byId('goals-orange').textContent = match.goals[i][1];
