@@ -19,6 +19,7 @@ _DOTS = 40
 _POINTS = 400
 """Of a line, at most: about as many as it is wide."""
 _NOTHING = 1e-200
+_LONGEST_NAME = 48
 
 
 def columns(bars: Sequence[tuple[str, int]], *, edges: bool = False) -> str:
@@ -152,7 +153,7 @@ def curves(
         if named:
             below = _HEIGHT + 4 + number * _ROW
             parts.append(f'<rect class="{colour}" x="{_LEFT}" y="{below}" width="10" height="10"/>')
-            name = html.escape(f"{one.name[:60]}: {_value(one.points[-1][1], percent)}")
+            name = html.escape(f"{one.name[:_LONGEST_NAME]}: {_value(one.points[-1][1], percent)}")
             parts.append(f'<text x="{_LEFT + 16}" y="{below + 9}">{name}</text>')
     return _svg(_HEIGHT + (len(drawn) * _ROW + 4 if named else 0), parts)
 

@@ -115,21 +115,24 @@ def _constant(found: Mapping[str, Curve]) -> str:
 
 
 def _plots(found: Mapping[str, Curve], reach: tuple[float, float]) -> Iterator[str]:
-    """A plot for each metric, and for each family of metrics, such as `play/reward/touch` and `play/reward/goal`."""
+    """A plot for each metric, then one for each family, such as `play/reward/touch` and `play/reward/goal`."""
     families: dict[str, list[str]] = {}
     for name in _ordered(list(found)):
         parts = name.split("/", 2)
         families.setdefault("/".join(parts[:2]) + "/" * (len(parts) > 2), []).append(name)
-    for family, names in families.items():
+    for family, names in sorted(families.items(), key=lambda item: len(item[1]) > 1):
         if len(names) == 1:
             one = found[names[0]]
             yield boxed(*_called(names[0], one), curves([one], reach=reach, named=False))
             continue
+        title = printable(_spoken(family.strip("/").partition("/")[2]), _LONGEST_NAME)
         for at in range(0, len(names), _MOST_LINES):
-            some = [replace(found[name], name=name.removeprefix(family)) for name in names[at : at + _MOST_LINES]]
-            title = _spoken(family.strip("/").partition("/")[2])
+            some = [
+                replace(found[name], name=printable(name.removeprefix(family), _LONGEST_NAME))
+                for name in names[at : at + _MOST_LINES]
+            ]
             part = f"{at + 1} to {at + len(some)} of {len(names)}" if len(names) > _MOST_LINES else ""
-            yield boxed(printable(title, _LONGEST_NAME), part, curves(some, reach=reach))
+            yield boxed(title, part, curves(some, reach=reach))
 
 
 def _ordered(names: Sequence[str]) -> list[str]:
