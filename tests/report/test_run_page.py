@@ -1,6 +1,7 @@
 """The page of a training run: what is in its folder, whoever wrote it, and nothing from the network."""
 
 import json
+import re
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_a_summary_tells_what_was_trained_where_and_how_well(tmp_path):
     (folder / "environment.json").write_text(json.dumps({"processor": "2 cores, Abacus", "torch": "2.0"}))
     (folder / "ending.json").write_text(json.dumps({"how": "finished", "reason": "all decisions"}))
     page = run_page(folder)
-    assert "size 5, swap true; seed 7; first update 2023-11-14 22:13 UTC; finished: all decisions" in page
+    assert "hex; size 5, swap true; ppo; seed 7; first update 2023-11-14 22:13 UTC; finished: all decisions" in page
     assert "2 cores, Abacus; torch 2.0" in page
     assert "<b>2:05</b>" in page
     assert "<th>path</th><td>50.0%</td><td>40.4% - 59.6%</td><td>1</td>" in page
@@ -138,3 +139,81 @@ def test_a_folder_without_metrics_is_one_line(tmp_path, lines, said):
         made(tmp_path, *lines)
     with pytest.raises(InputError, match=said):
         run_page(tmp_path)
+
+
+def test_the_first_screen_tells_how_well_how_far_how_fast_and_what_to_do_next(tmp_path):
+    speed = {"play/decisions_per_second": 5000.0, "play/matches_per_second": 350.0}
+    config = "game: hex\ndecisions: 400\nlearner: {kind: ppo}\nevaluation: {matches: 100}\n"
+    rates = {"rating/win_rate/random": 0.9, "rating/win_rate/path": 0.5}
+    folder = made(tmp_path / "my run", update(1, **speed), update(2, **speed, **rates), config=config)
+    page = run_page(folder)
+    first = page[: page.index("<h2>")]
+    assert first.index(
+        "<b>50.0%</b><span>won against path</span><span>95% interval 40.4% - 59.6%</span>"
+    ) < first.index("<b>90.0%</b><span>won against random</span>"), "the hardest opponent comes first"
+    assert "<b>200</b><span>decisions</span><span>in 2 updates, 50% of 400</span>" in first
+    assert "<b>5,000</b><span>decisions a second</span><span>350 matches a second</span>" in first
+    assert "still training, or killed" in first
+    assert f"sparring play hex &#x27;{folder}&#x27;" in first
+    assert "<dt>train on</dt>" in first
+    (folder / "ending.json").write_text(json.dumps({"how": "finished", "reason": "all decisions"}))
+    assert "<dt>train on</dt>" not in run_page(folder)
+
+
+def test_metrics_that_never_change_are_one_line(tmp_path):
+    lines = [update(number, **{"play/dropped": 0, "play/mean_batch": 512, "play/length": number}) for number in (1, 2)]
+    page = run_page(made(tmp_path / "run", *lines))
+    assert '<p class="constant">Constant: dropped = 0, mean_batch = 512</p>' in page
+    assert "Length <small>now 2</small>" in page
+    assert "Dropped" not in page
+    assert page.count("<polyline") == 1
+
+
+def test_metrics_of_one_family_share_a_plot_of_a_few_lines(tmp_path):
+    rewards = [f"play/reward/part{number}" for number in range(8)]
+    lines = [update(number, **dict.fromkeys([*rewards, "play/length"], number)) for number in (1, 2)]
+    page = run_page(made(tmp_path / "run", *lines))
+    plots = re.findall(r"<h3>(.*?)</h3>(.*?)</svg>", page[page.index("<h2>Play") :], re.DOTALL)
+    assert [(re.sub("<[^>]+>", "", title), drawn.count("<polyline")) for title, drawn in plots] == [
+        ("Length now 2", 1),
+        ("Reward 1 to 6 of 8", 6),
+        ("Reward 7 to 8 of 8", 2),
+    ]
+
+
+def test_a_group_that_nobody_foresaw_is_drawn_too(tmp_path):
+    page = run_page(
+        made(tmp_path / "run", *(update(number, **{"gpu/memory": number, "my_own/x": -number}) for number in (1, 2)))
+    )
+    assert page.index("<h2>GPU</h2>") < page.index("<h2>My own</h2>")
+
+
+def test_a_metric_that_came_late_is_drawn_over_the_whole_run(tmp_path):
+    lines = [update(number, **({"loss/late": number} if number > 8 else {})) for number in range(1, 11)]
+    page = run_page(made(tmp_path / "run", *lines))
+    late = page[page.index("Late <small>") :]
+    across = [float(point.split(",")[0]) for point in re.search(r'points="([^"]+)"', late)[1].split()]
+    assert len(across) == 2
+    assert across[0] == pytest.approx(across[1] - (across[1] - 56) / 10, abs=0.1)
+
+
+def test_numbers_that_are_none_are_left_out(tmp_path):
+    lines = [
+        '{"update": 1, "decisions": 100, "loss/a": NaN, "loss/b": Infinity, "loss/c": 1}',
+        '{"update": 2, "decisions": 200, "loss/a": 2, "loss/b": -Infinity, "loss/c": 3}',
+    ]
+    page = run_page(made(tmp_path / "run", *lines))
+    assert "A <small>now 2</small>" in page
+    assert "B <small>" not in page
+    assert not re.search(r"\b(?:nan|inf)\b", page)
+
+
+def test_a_long_run_makes_no_long_page_and_loses_no_peak(tmp_path):
+    lines = [update(number, **{"loss/a": 1000 if number == 3333 else number % 7}) for number in range(1, 5001)]
+    page = run_page(made(tmp_path / "run", *lines))
+    points = re.search(r'points="([^"]+)"', page[page.index("A <small>") :])[1].split()
+    assert len(points) <= 400
+    heights = [float(point.split(",")[1]) for point in points]
+    assert min(heights) == pytest.approx(12.0)
+    assert points == sorted(points, key=lambda point: float(point.split(",")[0]))
+    assert len(page) < 40_000

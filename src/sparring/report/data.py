@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sparring.core.text import printable
-from sparring.report.page import facts, page
+from sparring.report.page import boxed, facts, page
 from sparring.report.plots import columns, rows
 from sparring.report.settings import in_a_line
 
@@ -111,12 +111,9 @@ def _section(spec: Mapping[str, Any]) -> str:
         counts["truncated episodes"] = f"{spec['truncated']:,}"
     if unknown["decisions"]:
         counts["actions that such a one may have been, on average"] = f"{unknown['mean_candidates']:.1f}"
-    plots = "".join(
-        f'<div class="plot"><h3>{html.escape(title)} <small>{html.escape(about)}</small></h3>{plot}</div>'
-        for title, about, plot in _plots(spec)
-    )
-    title = html.escape(_title(spec))
-    return f'<h2>{title}</h2>\n{facts(counts)}\n<div class="plots">{plots}</div>'
+    plots = "".join(boxed(*one) for one in _plots(spec))
+    body = f'<div class="facts">{facts(counts)}</div>\n<div class="plots">{plots}</div>'
+    return f"<section><h2>{html.escape(_title(spec))}</h2>\n{body}</section>"
 
 
 def _plots(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -6,15 +6,20 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 _WIDTH = 500
-_HEIGHT = 190
-_LEFT, _TOP, _BOTTOM = 64, 14, 30
+_HEIGHT = 186
+_LEFT, _TOP, _BOTTOM, _RIGHT = 56, 12, 26, 10
+_LETTER = 8
+"""The width of a letter, where letters are large."""
 _ROW = 19
 _NAME = 150
 _LABELS = 8
 _WIDEST = 60
 _COLOURS = 6
 _DOTS = 40
+_POINTS = 400
+"""Of a line, at most: about as many as it is wide."""
 _NOTHING = 1e-200
+_LONGEST_NAME = 48
 
 
 def columns(bars: Sequence[tuple[str, int]], *, edges: bool = False) -> str:
@@ -91,55 +96,82 @@ def curves(
     low: float | None = None,
     high: float | None = None,
     across: str = "decisions",
+    reach: tuple[float, float] | None = None,
+    marks: Sequence[tuple[float, str]] | None = None,
     named: bool = True,
     percent: bool = False,
 ) -> str:
     """Lines over one axis, if `named` with names and last values below; `low` and `high` are shown in any case.
 
+    The axis covers `reach` at least, and has round numbers or else `marks`, each a place and what is written there.
     Shares are written in `percent`.
     """
     drawn = [one for one in drawn if one.points]
-    xs = [x for one in drawn for x, _ in one.points]
+    xs = [x for one in drawn for x, _ in one.points] + list(reach or ())
     ys = [y for one in drawn for _, y in one.points] + [end for one in drawn for pair in one.intervals for end in pair]
-    if not xs:
+    if not drawn:
         return _svg(_ROW, ['<text class="soft" x="0" y="13">nothing yet</text>'])
     left, right = min(xs), max(xs)
-    bottom = min(ys) if low is None else min(low, *ys)
-    top = max(ys) if high is None else max(high, *ys)
-    marks = ticks(bottom, top)
-    bottom, top, right = marks[0], marks[-1], right if right > left else left + 1
+    right = right if right > left else left + 1
+    heights = ticks(min(ys) if low is None else min(low, *ys), max(ys) if high is None else max(high, *ys))
+    bottom, top = heights[0], heights[-1]
     ground = _HEIGHT - _BOTTOM
 
-    def place(x: float, y: float) -> str:
-        over = (x - left) / (right - left) * (_WIDTH - _LEFT - 8)
-        up = (y - bottom) / (top - bottom) * (ground - _TOP)
-        return f"{_LEFT + over:.1f},{ground - up:.1f}"
+    def x_of(x: float) -> float:
+        return _LEFT + (x - left) / (right - left) * (_WIDTH - _LEFT - _RIGHT)
+
+    def y_of(y: float) -> float:
+        return ground - (y - bottom) / (top - bottom) * (ground - _TOP)
 
     parts = []
-    for value in marks:
-        _, at = place(left, value).split(",")
-        parts.append(f'<line x1="{_LEFT}" y1="{at}" x2="{_WIDTH}" y2="{at}"/>')
-        parts.append(_soft(_LEFT - 5, float(at) + 4, f"{100 * value:.4g}%" if percent else signed(value), end=True))
-    parts.append(_soft(_LEFT, ground + 15, signed(left)))
-    parts.append(_soft(_WIDTH, ground + 15, f"{signed(right)} {across}", end=True))
+    for value in heights:
+        at = f"{y_of(value):.1f}"
+        parts.append(f'<line x1="{_LEFT}" y1="{at}" x2="{_WIDTH - _RIGHT}" y2="{at}"/>')
+        text = f"{100 * value:.4g}%" if percent else signed(value)
+        parts.append(_soft(_LEFT - 6, y_of(value) + 4, text, anchor="end"))
+    places = marks or [(x, signed(x)) for x in ticks(left, right) if left <= x <= right]
+    for x, text in places[:-1]:
+        parts.append(_soft(x_of(x), ground + 16, text, anchor="middle"))
+    x, text = places[-1]
+    middle = min(x_of(x), _WIDTH - _LETTER * len(f"{text} {across}") / 2)
+    parts.append(_soft(middle, ground + 16, f"{text} {across}", anchor="middle"))
     for number, one in enumerate(drawn):
         colour = f"c{number % _COLOURS}"
         for (x, _), (under, above) in zip(one.points, one.intervals, strict=False):
-            begin, end = place(x, under).split(","), place(x, above).split(",")
-            parts.append(f'<line class="{colour} thin" x1="{begin[0]}" y1="{begin[1]}" x2="{end[0]}" y2="{end[1]}"/>')
-        path = " ".join(place(x, y) for x, y in one.points)
+            at = f"{x_of(x):.1f}"
+            parts.append(
+                f'<line class="{colour} thin" x1="{at}" y1="{y_of(under):.1f}" x2="{at}" y2="{y_of(above):.1f}"/>'
+            )
+        path = " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in _thinned(one.points))
         parts.append(f'<polyline class="{colour}" points="{path}"/>')
         if len(one.points) <= _DOTS:
-            for point in path.split(" "):
-                across_at, up_at = point.split(",")
-                parts.append(f'<circle class="{colour}" cx="{across_at}" cy="{up_at}" r="2.5"/>')
+            parts += [
+                f'<circle class="{colour}" cx="{x_of(x):.1f}" cy="{y_of(y):.1f}" r="2.5"><title>'
+                f"{signed(x)} {html.escape(across)}: {_value(y, percent)}</title></circle>"
+                for x, y in one.points
+            ]
         if named:
-            below = _HEIGHT + number * _ROW
+            below = _HEIGHT + 4 + number * _ROW
             parts.append(f'<rect class="{colour}" x="{_LEFT}" y="{below}" width="10" height="10"/>')
-            last = one.points[-1][1]
-            name = html.escape(f"{one.name[:60]}: {f'{last:.1%}' if percent else signed(last)}")
+            name = html.escape(f"{one.name[:_LONGEST_NAME]}: {_value(one.points[-1][1], percent)}")
             parts.append(f'<text x="{_LEFT + 16}" y="{below + 9}">{name}</text>')
-    return _svg(_HEIGHT + (len(drawn) * _ROW if named else -10), parts)
+    return _svg(_HEIGHT + (len(drawn) * _ROW + 4 if named else 0), parts)
+
+
+def _thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+    """At most `_POINTS` of many points: the lowest and the highest of each stretch, so that no peak is lost."""
+    if len(points) <= _POINTS:
+        return points
+    length = ceil(len(points) / (_POINTS // 2))
+    kept = []
+    for begin in range(0, len(points), length):
+        stretch = points[begin : begin + length]
+        kept += sorted((min(stretch, key=lambda point: point[1]), max(stretch, key=lambda point: point[1])))
+    return kept
+
+
+def _value(number: float, percent: bool) -> str:
+    return f"{number:.1%}" if percent else signed(number)
 
 
 def ticks(low: float, high: float, *, most: int = 3) -> list[float]:
@@ -159,6 +191,5 @@ def signed(number: float) -> str:
     return f"-{_short(-number)}" if number < 0 else _short(number)
 
 
-def _soft(x: float, y: float, text: str, *, end: bool = False) -> str:
-    anchor = ' text-anchor="end"' if end else ""
-    return f'<text class="soft" x="{x:.1f}" y="{y:.1f}"{anchor}>{html.escape(text)}</text>'
+def _soft(x: float, y: float, text: str, *, anchor: str) -> str:
+    return f'<text class="soft" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(text)}</text>'

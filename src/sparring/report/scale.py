@@ -3,6 +3,7 @@
 import html
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from rich.text import Text
 from sparring.core.extras import MissingPackage, optional
 from sparring.core.files import write_file
 from sparring.core.text import printable
-from sparring.report.page import page
+from sparring.report.page import boxed, page
+from sparring.report.plots import Curve, curves
 from sparring.report.progress import duration
 from sparring.report.tables import plain_table
 
@@ -117,24 +119,37 @@ def _lines(result: Mapping[str, Any]) -> list[tuple[str, Sequence[tuple[int, flo
 
 
 def scale_page(result: Mapping[str, Any]) -> str:
-    """The plot, the table and the recommendation as one HTML page."""
+    """The recommendation, the plot and the table as one HTML page."""
     first, rows = _rows(result)
     best = result["recommended"]
-    plot = scale_plot(result, kind="svg").decode()
     chosen = [bool(best) and cell["cell"] == best["cell"] for cell in result["cells"]]
     lines = [
         f"<tr{' class=best' if bold else ''}>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>"
         for row, bold in zip(rows, chosen, strict=True)
     ]
-    command = f"sparring train {result['preset']} {' '.join(best['overrides'])}" if best else "nothing was measured yet"
     heading = "".join(f"<th>{html.escape(name)}</th>" for name in (*first, *_COLUMNS))
     body = [
-        plot[plot.index("<svg") :],
-        f"<p>Best here: <code>{html.escape(command)}</code></p>",
-        f'<div class="table"><table><tr>{heading}</tr>{"".join(lines)}</table></div>',
-        f"<p>{_LEGEND.format(length=result['decisions_per_match'])}</p>",
+        f'<div class="box">{_recommendation(result)}</div>',
+        boxed("Matches an hour", "over matches in play", _drawn(result)),
+        f'<div class="box wide"><table><tr>{heading}</tr>{"".join(lines)}</table></div>',
+        f'<p class="about">{_LEGEND.format(length=result["decisions_per_match"])}</p>',
     ]
     return page("How self-play scales", _title(result), "\n".join(body), style="scale")
+
+
+def _recommendation(result: Mapping[str, Any]) -> str:
+    best = result["recommended"]
+    if not best:
+        return "<p>Nothing was measured yet.</p>"
+    command = html.escape(f"sparring train {result['preset']} {' '.join(best['overrides'])}")
+    return f"<p>Best here, with <b>{best['matches_per_hour']:,.0f} matches an hour</b>: <code>{command}</code></p>"
+
+
+def _drawn(result: Mapping[str, Any]) -> str:
+    """The plot of the page: from one doubling of the matches to the next it is equally wide."""
+    lines = [Curve(name, [(log2(x), y) for x, y in points]) for name, points in _lines(result)]
+    marks = [(log2(matches), f"{matches:,}") for matches in sorted({one["cell"]["matches"] for one in result["cells"]})]
+    return curves(lines, low=0.0, across="matches", marks=marks)
 
 
 def save_plots(folder: Path, result: Mapping[str, Any], say: Callable[[str], None]) -> None:

@@ -1,4 +1,4 @@
-"""A tournament as one HTML page that needs no network: ratings, the heat map of pay-offs, curves of runs."""
+"""A tournament as one HTML page that needs no network: who is strongest, ratings, the heat map of pay-offs, curves."""
 
 import html
 import os
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from sparring.core.text import printable
 from sparring.report.page import page
 from sparring.report.plots import ticks
 from sparring.report.settings import in_a_line
@@ -14,6 +15,12 @@ from sparring.report.tournament import sprt_text
 
 _WIDTH, _ROW, _MARGIN = 640, 32, 36
 _HEIGHT, _LEFT, _FLOOR = 260, 60, 225
+_LONGEST, _LONG, _SHORT = 200, 40, 18
+_ROOMY = 10
+"""Players of a cross table with room for large cells."""
+_SURE = 0.95
+_LABELS = 12
+"""Of a curve's updates, at most."""
 
 
 def tournament_page(summary: Mapping[str, Any], folder: Path = Path()) -> str:
@@ -23,15 +30,16 @@ def tournament_page(summary: Mapping[str, Any], folder: Path = Path()) -> str:
     if "sprt" in summary:
         parts.append(_section("Test", f"<p>{html.escape(sprt_text(summary['sprt']))}</p>"))
     if "players" in summary:
-        parts.append(_section(f"Ratings in Elo points, {html.escape(summary['anchor'])} = 0", _ratings(summary)))
-        parts.append(_section("Points of the row's player against the column's", _heat_map(summary)))
+        verdict = f'<p class="verdict">{_verdict(summary)}</p>'
+        parts.append(_section(f"Ratings in Elo points, {_name(summary['anchor'])} = 0", verdict + _ratings(summary)))
+        parts.append(_section("Points of the row's player against the column's, in percent", _heat_map(summary)))
         for run, points in summary["curves"].items():
-            parts.append(_section(f"{html.escape(run)}: rating by update", _curve(points)))
+            parts.append(_section(f"{_name(run)}: rating by update", _curve(points)))
         if summary.get("kept"):
             parts.append(_section("Matches worth looking at", _kept(summary["kept"], folder)))
         notes = [*summary["warnings"], *summary["forfeits"]["notes"]]
         if notes:
-            parts.append(_section("Notes", "".join(f"<p>{html.escape(note)}</p>" for note in notes)))
+            parts.append(_section("Notes", "".join(f"<p>{html.escape(printable(note))}</p>" for note in notes)))
     about = f"{summary['matches']:,} matches, {summary['schedule']}" + (
         "" if summary["complete"] else ", stopped early"
     )
@@ -39,7 +47,26 @@ def tournament_page(summary: Mapping[str, Any], folder: Path = Path()) -> str:
 
 
 def _section(title: str, body: str) -> str:
-    return f'<section><h2>{title}</h2><div class="wide">{body}</div></section>'
+    return f'<section class="box"><h2>{title}</h2><div class="wide">{body}</div></section>'
+
+
+def _name(player: str, most: int = _LONGEST) -> str:
+    """A player's name, which may be written in any direction; of one that is too long both ends, which differ."""
+    name = printable(player, _LONGEST)
+    shown = name if len(name) <= most else f"{name[: most // 3]}…{name[most // 3 + 1 - most :]}"
+    return f'<bdi title="{html.escape(name)}">{html.escape(shown)}</bdi>'
+
+
+def _verdict(summary: Mapping[str, Any]) -> str:
+    """Who is the strongest, how surely, and what that means against the second."""
+    first, second = summary["players"][:2]
+    surely = summary["superiority"][0][1]
+    won = 1 / (1 + 10 ** ((second["rating"] - first["rating"]) / 400))
+    return (
+        f"<b>{_name(first['player'])}</b> {'is the strongest' if surely >= _SURE else 'leads'}: "
+        f"with a probability of {surely:.1%} it is stronger than {_name(second['player'])}, "
+        f"from which it is expected to take {won:.0%} of the points."
+    )
 
 
 def _ratings(summary: Mapping[str, Any]) -> str:
@@ -70,14 +97,13 @@ def _ratings(summary: Mapping[str, Any]) -> str:
         interval = "anchor" if one["player"] == summary["anchor"] else f"{low_text:+,.0f} to {high_text:+,.0f}"
         cells = (f"{one['rating']:+,.0f}", interval, f"{one['gxe']:.1%}", f"{one['matches']:,}")
         rows.append(
-            f"<tr><th>{html.escape(one['player'])}</th>{drawn(grid + bar)}"
+            f"<tr><th>{_name(one['player'], _LONG)}</th>{drawn(grid + bar)}"
             + "".join(f"<td>{cell}</td>" for cell in cells)
             + "</tr>"
         )
-    head = "<tr><th>player</th><td></td><td>rating</td><td>95% interval</td><td>GXE</td><td>matches</td></tr>"
-    scale = "".join(
-        f'<text x="{at(elo):.1f}" y="18" text-anchor="middle">{f"{elo:+,.0f}" if elo else "0"}</text>' for elo in marks
-    )
+    titles = "".join(f"<td>{name}</td>" for name in ("rating", "95% interval", "GXE", "matches"))
+    head = f'<tr><th>player</th><td class="plot"></td>{titles}</tr>'
+    scale = "".join(f'<text x="{at(elo):.1f}" y="18" text-anchor="middle">{_elo(elo)}</text>' for elo in marks)
     rows.append(f"<tr><th></th>{drawn(scale)}</tr>")
     return f'<table class="ratings">{head}{"".join(rows)}</table>'
 
@@ -85,23 +111,31 @@ def _ratings(summary: Mapping[str, Any]) -> str:
 def _heat_map(summary: Mapping[str, Any]) -> str:
     """Red where the row's player lost, green where it won, darker if more clearly."""
     players = summary["players"]
-    head = "".join(f"<th>{at}</th>" for at in range(1, len(players) + 1))
+    dense = len(players) > _ROOMY
+    head = "".join(f'<th title="{_full(one)}">{at}</th>' for at, one in enumerate(players, 1))
     rows = []
-    for at, (one, cells) in enumerate(zip(players, summary["cross_table"], strict=True), 1):
-        shown = "".join(_heat(cell) for cell in cells)
-        rows.append(f"<tr><th>{at} {html.escape(one['player'])}</th>{shown}</tr>")
-    return f'<table class="heat"><tr><th></th>{head}</tr>{"".join(rows)}</table>'
+    for at, (one, cells) in enumerate(zip(players, summary["cross_table"], strict=True)):
+        pairs = zip(cells, players, strict=True)
+        shown = [_heat(cell, f"{_full(one)} against {_full(other)}") for cell, other in pairs]
+        shown[at] = '<td class="self"></td>'
+        name = _name(one["player"], _SHORT if dense else _LONG)
+        rows.append(f"<tr><th><i>{at + 1}</i> {name}</th>{''.join(shown)}</tr>")
+    return f'<table class="{"heat dense" if dense else "heat"}"><tr><th></th>{head}</tr>{"".join(rows)}</table>'
 
 
-def _heat(cell: Mapping[str, Any] | None) -> str:
+def _full(one: Mapping[str, Any]) -> str:
+    return html.escape(printable(one["player"], _LONGEST))
+
+
+def _heat(cell: Mapping[str, Any] | None, who: str) -> str:
     if cell is None:
-        return '<td class="none"></td>'
+        return f'<td class="none" title="{who}: not played">-</td>'
     score = cell["score"]
-    strength = abs(score - 0.5) * 2
-    hue = 140 if score >= 0.5 else 8
-    about = f"{cell['wins']} won, {cell['draws']} drawn, {cell['losses']} lost"
-    colour = f"background: hsl({hue} 60% {97 - 25 * strength:.0f}%)"
-    return f'<td style="{colour}" title="{about}">{score:.0%}<small>{_matches(cell)}</small></td>'
+    look = "won" if score >= 0.5 else "lost"
+    about = f"{who}: {cell['wins']} won, {cell['draws']} drawn, {cell['losses']} lost"
+    strength = f"--strength: {abs(score - 0.5) * 200:.0f}%"
+    shown = f"{100 * score:.0f}<small>{_matches(cell)}</small>"
+    return f'<td class="{look}" style="{strength}" title="{about}">{shown}</td>'
 
 
 def _matches(cell: Mapping[str, Any]) -> str:
@@ -128,21 +162,27 @@ def _curve(points: Sequence[Mapping[str, Any]]) -> str:
     parts = [f'<polygon points="{" ".join(band)}"/><polyline points="{line}"/>']
     for elo in marks:
         parts.insert(0, f'<line class="soft" x1="{_LEFT}" y1="{y(elo):.1f}" x2="{_WIDTH}" y2="{y(elo):.1f}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y(elo) + 4:.1f}" text-anchor="end">{elo:+,.0f}</text>')
-    for point in points:
+        parts.append(f'<text x="{_LEFT - 6}" y="{y(elo) + 4:.1f}" text-anchor="end">{_elo(elo)}</text>')
+    every = -(-len(points) // _LABELS)
+    for number, point in enumerate(points):
         at = x(point["update"])
         parts.append(f'<circle cx="{at:.1f}" cy="{y(point["rating"]):.1f}" r="4"/>')
-        parts.append(f'<text x="{at:.1f}" y="{_FLOOR + 20}" text-anchor="middle">{point["update"]:,}</text>')
+        if number % every == 0:
+            parts.append(f'<text x="{at:.1f}" y="{_FLOOR + 20}" text-anchor="middle">{point["update"]:,}</text>')
     return f'<svg class="curve" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">{"".join(parts)}</svg>'
+
+
+def _elo(points: float) -> str:
+    return f"{points:+,.0f}" if points else "0"
 
 
 def _kept(kept: Sequence[Mapping[str, Any]], folder: Path) -> str:
     """One row per match, with the path from `folder` to its file."""
     rows = []
     for one in kept:
-        first, second = (html.escape(name) for name in one["players"])
+        first, second = map(_name, one["players"])
         path = quote(Path(os.path.relpath(one["path"], folder)).as_posix(), errors="surrogateescape")
-        won = "drawn" if one["winner"] is None else f"{html.escape(one['winner'])} ({one['expected']:.0%} expected)"
+        won = "drawn" if one["winner"] is None else f"{_name(one['winner'])} ({one['expected']:.0%} expected)"
         rows.append(
             f'<tr><td>{", ".join(one["kinds"])}</td><th><a href="{html.escape(path)}">{first} - {second}</a></th>'
             f"<td>{won}</td><td>{one['length']:,}</td><td>{one['margin']:.3g}</td></tr>"

@@ -31,7 +31,7 @@ class RecordingArena(HexArena):
 
 def game_in(page: str) -> dict[str, Any]:
     """What the page of a match holds as data."""
-    found = re.search(r'<script type="application/json" id="game">(.*?)</script>', page, re.DOTALL)
+    found = re.search(r'<script type="application/json" id="match">(.*?)</script>', page, re.DOTALL)
     assert found is not None
     game: dict[str, Any] = json.loads(found.group(1))
     return game

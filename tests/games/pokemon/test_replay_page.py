@@ -58,7 +58,7 @@ LOG = """|gametype|doubles
 
 def battle_of(page: str) -> dict[str, Any]:
     """What the page holds as JSON."""
-    found = re.search(r'<script type="application/json" id="battle">(.*?)</script>', page, re.DOTALL)
+    found = re.search(r'<script type="application/json" id="match">(.*?)</script>', page, re.DOTALL)
     assert found is not None
     battle: dict[str, Any] = json.loads(found.group(1))
     return battle

@@ -1,6 +1,6 @@
 """A match of Hex as one HTML page that needs no network: the board move by move, and what an analysis says of it.
 
-The page holds the match as data; the script of `pages/game.html` draws it. The record itself is in it as SGF, for other
+The page holds the match as data; `pages/game.js` draws it. The record itself is in it as SGF, for other
 programs.
 """
 
@@ -44,9 +44,7 @@ def game_page(record: Record, *, opening: int = 0, analyses: Sequence[Mapping[st
         "looks": [looks.get(ply) for ply in range(len(record.moves) + 1)] if looks else [],
         "sgf": "data:application/x-go-sgf;charset=utf-8," + quote(write_sgf(record), errors="replace"),
     }
-    return match_page(
-        files("sparring.games.hex") / "pages" / "game.html", title=f"Hex: {names[0]} - {names[1]}", data=data
-    )
+    return match_page(files("sparring.games.hex") / "pages", "game", title=f"Hex: {names[0]} - {names[1]}", data=data)
 
 
 def _look(size: int, analysis: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ script follows the lines (`pages/battle.js`) and draws what they come to (`pages
 """
 
 import re
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -28,13 +27,8 @@ def replay_page(log: str) -> str:
     lines = [line for line in log.split("\n") if line.startswith("|") and not _UNSHOWN.match(line)]
     steps = [[line, narrator.tell(line)] for line in lines]
     battle = {"names": names, "tier": tier, "types": _types(log), "steps": steps}
-    return match_page(
-        _PAGES / "replay.html",
-        title=f"{tier}: {names['p1']} vs. {names['p2']}",
-        data=battle,
-        style=_part("replay.css"),
-        script=_part("battle.js") + _part("replay.js"),
-    )
+    title = f"{tier}: {names['p1']} vs. {names['p2']}"
+    return match_page(_PAGES, "replay", title=title, data=battle, scripts=["battle"])
 
 
 def players(log: str) -> dict[str, str]:
@@ -69,9 +63,3 @@ def _dex(log: str) -> Dex | None:
         return load_dex(int(generation.group(1))) if generation else None
     except InputError:
         return None
-
-
-@cache
-def _part(name: str) -> str:
-    """A file of the page."""
-    return (_PAGES / name).read_text("utf-8")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,19 @@ from numpy.typing import NDArray
 from sparring.core import Array, Decisions, InputError, MatchRecord, Player, Results, optional
 from sparring.core.files import write_file, write_page
 from sparring.core.pages import match_page
+from sparring.core.text import printable
 from sparring.games.rocket import field
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.group import FieldView
 
 Floats = Array
 COLOURS = ((60, 120, 220), (230, 130, 40))
+_GROUND, _WHITE, _LINE, _TOUCH = (24, 30, 26), (240, 240, 240), (70, 90, 75), (250, 220, 80)
+_SHADES = 8
 _SCALE = 0.05
-_SIDE_HEIGHT = 120
+_HEAD, _SIDE_HEIGHT = 26, 120
+_CORNER, _GOAL_DEPTH = 1152.0, 880.0
+_LONGEST_NAME = 24
 _FORMATS = {".gif": "GIF", ".png": "PNG", ".webp": "WEBP"}
 
 
@@ -230,7 +236,7 @@ def html_page(recording: Recording) -> str:
         "pads": field.PAD_POSITIONS.astype(int).tolist(),
     }
     title = f"Rocket League: {' - '.join(recording.names)}"
-    return match_page(files("sparring.games.rocket") / "replay.html", title=title, data=data)
+    return match_page(files("sparring.games.rocket") / "pages", "replay", title=title, data=data)
 
 
 def animated_picture(
@@ -238,55 +244,75 @@ def animated_picture(
 ) -> bytes:
     """A moving picture of the match from above and from the side; at most `most` frames."""
     with optional("a picture", extra="rocket"):
-        from PIL import Image, ImageDraw
+        from PIL import Image, ImageDraw, ImageFont
     every = max(1, round(1 / recording.seconds_a_frame / frames_a_second), -(-len(recording.ball) // most))
     width, height = round(2 * (field.SIDE_WALL + 200) * _SCALE), round(2 * (field.BACK_WALL + 1000) * _SCALE)
+    font, palette = ImageFont.load_default(15), Image.new("P", (1, 1))
+    palette.putpalette(_shades())
     pictures = []
     for number in range(0, len(recording.ball), every):
-        image = Image.new("P", (height, width + _SIDE_HEIGHT), 0)
-        image.putpalette([24, 30, 26, *COLOURS[0], *COLOURS[1], 240, 240, 240, 70, 90, 75, 250, 220, 80])
-        draw = ImageDraw.Draw(image)
-        _draw_frame(draw, recording, number, width)
-        pictures.append(image)
+        image = Image.new("RGB", (height, _HEAD + width + _SIDE_HEIGHT), _GROUND)
+        _draw_frame(ImageDraw.Draw(image), recording, number, width, font)
+        pictures.append(image.quantize(palette=palette, dither=Image.Dither.NONE))
     out = BytesIO()
     duration = round(1000 * every * recording.seconds_a_frame)
     pictures[0].save(out, kind, save_all=True, append_images=pictures[1:], duration=duration, loop=0)
     return out.getvalue()
 
 
-def _draw_frame(draw: object, recording: Recording, number: int, width: int) -> None:
-    """One frame: the field from above, blue's goal on the left, and below it from the side."""
-    pen: object = draw
-    ellipse, line, text, box = (getattr(pen, name) for name in ("ellipse", "line", "text", "rectangle"))
-    left = (field.BACK_WALL + 1000) * _SCALE
-    middle, floor = width / 2, width + _SIDE_HEIGHT - 12
+def _shades() -> list[int]:
+    """A palette: every colour of the picture, and it fading into the ground."""
+    return [
+        round(ground + (value - ground) * part / _SHADES)
+        for colour in (*COLOURS, _WHITE, _LINE, _TOUCH)
+        for part in range(_SHADES + 1)
+        for value, ground in zip(colour, _GROUND, strict=True)
+    ]
 
-    def above(point: Floats) -> tuple[float, float]:
+
+def _draw_frame(pen: Any, recording: Recording, number: int, width: int, font: object) -> None:
+    """One frame: the score, the field from above with blue's goal on the left, and below it from the side."""
+    left = (field.BACK_WALL + 1000) * _SCALE
+    middle, floor = _HEAD + width / 2, _HEAD + width + _SIDE_HEIGHT - 12
+
+    def above(point: Sequence[float] | Floats) -> tuple[float, float]:
         return left + float(point[1]) * _SCALE, middle + float(point[0]) * _SCALE
 
-    def beside(point: Floats) -> tuple[float, float]:
+    def beside(point: Sequence[float] | Floats) -> tuple[float, float]:
         return left + float(point[1]) * _SCALE, floor - float(point[2]) * _SCALE
 
-    wall, side, goal = field.BACK_WALL * _SCALE, field.SIDE_WALL * _SCALE, field.GOAL_HALF_WIDTH * _SCALE
-    box((left - wall, middle - side, left + wall, middle + side), outline=4)
-    line((left, middle - side, left, middle + side), fill=4)
-    line((left - wall, floor, left + wall, floor), fill=4)
-    for sign, colour in ((-1, 1), (1, 2)):
-        x = left + sign * wall
-        line((x, middle - goal, x, middle + goal), fill=colour, width=4)
-        line((x, floor, x, floor - field.GOAL_HEIGHT * _SCALE), fill=colour, width=4)
+    def ring(centre: tuple[float, float], radius: float, **colours: Any) -> None:
+        x, y = centre
+        pen.ellipse((x - radius, y - radius, x + radius, y + radius), **colours)
+
+    wall, side, goal, deep = field.BACK_WALL, field.SIDE_WALL, field.GOAL_HALF_WIDTH, field.BACK_WALL + _GOAL_DEPTH
+    corners = [(side - _CORNER, wall), (side, wall - _CORNER), (side, _CORNER - wall), (side - _CORNER, -wall)]
+    edge = [above(point) for point in (*corners, *((-x, y) for x, y in reversed(corners)), corners[0])]
+    pen.line(edge, fill=_LINE)
+    pen.line((above((-side, 0)), above((side, 0))), fill=_LINE)
+    ring(above((0, 0)), 910 * _SCALE, outline=_LINE)
+    pen.line((beside((0, -wall, 0)), beside((0, wall, 0))), fill=_LINE)
+    for sign, colour in zip((-1, 1), COLOURS, strict=True):
+        mouth = [(-goal, sign * wall), (-goal, sign * deep), (goal, sign * deep), (goal, sign * wall)]
+        pen.line([above(point) for point in mouth], fill=colour, width=2)
+        high = [
+            (0, sign * y, z) for y, z in ((wall, field.GOAL_HEIGHT), (deep, field.GOAL_HEIGHT), (deep, 0), (wall, 0))
+        ]
+        pen.line([beside(point) for point in high], fill=colour, width=2)
     for place in (above, beside):
-        x, y = place(recording.ball[number])
-        ellipse((x - 5, y - 5, x + 5, y + 5), fill=3)
+        ring(place(recording.ball[number]), 5, fill=_WHITE)
         for car, orange in enumerate(recording.orange.tolist()):
             if recording.demolished[number, car]:
                 continue
-            x, y = place(recording.cars[number, car])
-            nose = recording.cars[number, car] + recording.noses[number, car] * 200
-            line((x, y, *place(nose)), fill=3, width=2)
-            ellipse((x - 4, y - 4, x + 4, y + 4), fill=2 if orange else 1)
+            at = place(recording.cars[number, car])
+            nose = recording.cars[number, car] + recording.noses[number, car] * 250
+            pen.line((at, place(nose)), fill=_WHITE, width=2)
+            ring(at, 5, fill=COLOURS[int(orange)])
             if recording.touched[number, car]:
-                ellipse((x - 8, y - 8, x + 8, y + 8), outline=5)
+                ring(at, 9, outline=_TOUCH)
+    minutes, seconds = divmod(int(number * recording.seconds_a_frame), 60)
+    pen.text((left, 6), f"{minutes}:{seconds:02d}", fill=_WHITE, font=font, anchor="ma")
+    first, second = (printable(name, _LONGEST_NAME) for name in recording.names)
     blue, orange_goals = recording.goals[number].tolist()
-    clock = number * recording.seconds_a_frame
-    text((6, 0), f"{recording.names[0]}  {blue} - {orange_goals}  {recording.names[1]}    {clock:.1f} s", fill=3)
+    pen.text((left - 40, 6), f"{first}   {blue}", fill=COLOURS[0], font=font, anchor="ra")
+    pen.text((left + 40, 6), f"{orange_goals}   {second}", fill=COLOURS[1], font=font, anchor="la")

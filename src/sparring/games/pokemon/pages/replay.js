@@ -2,8 +2,7 @@
 // what the dex says of the species and moves that the lines name. Whatever a player typed (names, chat) reaches the
 // page by textContent only.
 
-const byId = id => document.getElementById(id);
-const { names, tier, types, steps } = JSON.parse(byId('battle').textContent);
+const { names, tier, types, steps } = match;
 const story = follow(steps.map(([line]) => line));
 const SIDES = ['p1', 'p2'];
 
@@ -258,19 +257,15 @@ byId('slider').addEventListener('input', event => {
   if (timer) pause();
   go(stops.findLast(stop => position(stop) <= asked));
 });
-byId('play').addEventListener('click', () => (timer ? pause() : play()));
 byId('speed').addEventListener('change', () => { if (timer) { pause(); play(); } });
-const BUTTONS = { first: () => go(0), back: () => next(-1), on: () => next(1), last: () => go(end) };
-for (const id in BUTTONS) byId(id).addEventListener('click', () => { if (timer) pause(); BUTTONS[id](); });
-const KEYS = { ' ': () => (timer ? pause() : play()), ArrowLeft: BUTTONS.back, ArrowRight: BUTTONS.on,
-  ArrowUp: () => turn(-1), ArrowDown: () => turn(1), Home: BUTTONS.first, End: BUTTONS.last };
-document.addEventListener('keydown', event => {
-  const act = Object.hasOwn(KEYS, event.key) && KEYS[event.key];
-  if (!act || event.ctrlKey || event.altKey || event.metaKey || event.target.tagName === 'SELECT') return;
-  event.preventDefault();
-  if (timer && event.key !== ' ') pause();
-  act();
-});
+const paused = act => () => { if (timer) pause(); act(); };
+const playOrPause = () => (timer ? pause() : play());
+const start = paused(() => go(0)), finish = paused(() => go(end)), back = paused(() => next(-1)), on = paused(() => next(1));
+controls(
+  { first: ['To the start (Home)', start], back: ['One step back (left arrow)', back], play: ['Play or pause (space)', playOrPause],
+    on: ['One step on (right arrow)', on], last: ['To the end (End)', finish] },
+  { ' ': playOrPause, ArrowLeft: back, ArrowRight: on, ',': back, '.': on, ArrowUp: paused(() => turn(-1)), ArrowDown: paused(() => turn(1)),
+    Home: start, End: finish });
 drawChart();
 // A link may name a turn (#turn=3) or the end (#end); else the first turn is shown, with everybody in place.
 const asked = /^#turn=(\d+)$/.exec(location.hash);
