@@ -50,7 +50,9 @@ def tournament(
     ] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(min=0.5, max=0.9999, help="Active: until every order is this certain. SPRT: how sure it is to be; else 0.95."),
+        typer.Option(
+            min=0.5, max=0.9999, help="Active: until every order is this certain. SPRT: how sure it is to be; else 0.95."
+        ),
     ] = None,
     sprt: Annotated[
         str | None, typer.Option(help="elo0,elo1: is the first of two players stronger? 0,20 to see if it gained 20.")
