@@ -124,6 +124,8 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             weights=parse_tensors(files[WEIGHTS], where=f"{folder}: corrupt checkpoint ({WEIGHTS})"),
             about=dict(data["about"]),
         )
+    except InputError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(f"{folder}: corrupt checkpoint ({ABOUT}: {error})") from error
     for name, tensor in checkpoint.weights.items():
