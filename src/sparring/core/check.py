@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sparring.core.arena import Arena, IllegalAction
 from sparring.core.decisions import Decisions, Results
+from sparring.core.documented import documented
 from sparring.core.errors import InputError
 from sparring.core.player import RandomPlayer
 from sparring.core.spec import GameSpec
@@ -21,6 +22,7 @@ class ArenaFault(GameFault):
     """A rule of the arena protocol that an arena broke; the message names rule, row and values."""
 
 
+@documented
 @dataclass(frozen=True)
 class ArenaReport:
     """What a clean check saw."""

@@ -15,6 +15,7 @@ import yaml
 from msgspec import Meta
 
 from sparring.core.admitted import admitted, choices, options, plain
+from sparring.core.documented import documented
 from sparring.core.errors import InputError, instead
 
 Positive = Annotated[float, Meta(gt=0)]
@@ -72,6 +73,10 @@ class GameSettings(msgspec.Struct, metaclass=_ByName, frozen=True, kw_only=True,
     A struct with a `__post_init__` of its own calls this one first. It refuses values by an `InputError` whose line
     begins with their key, as in `opening = 9: allowed: at most 8`; where they were found is put in front of it.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        documented(cls)
 
     def __post_init__(self) -> None:
         """Raises `InputError` at the first option whose value is not allowed; mappings become the structs they mean."""
