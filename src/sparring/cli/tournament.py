@@ -51,7 +51,9 @@ def tournament(
     confidence: Annotated[
         float | None,
         typer.Option(
-            min=0.5, max=0.9999, help="Active: until every order is this certain. SPRT: how sure it is to be; else 0.95."
+            min=0.5,
+            max=0.9999,
+            help="Active: until every order is this certain. SPRT: how sure it is to be; else 0.95.",
         ),
     ] = None,
     sprt: Annotated[
