@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from sparring.core import Interrupts
-from sparring.core.interrupts import leave_signals_to_parent
+from sparring.core.interrupts import ctrl_c_after, leave_signals_to_parent
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -56,3 +56,16 @@ def test_a_worker_leaves_the_signals_of_terminals_and_schedulers_to_its_parent()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM, "by which a parent may end it"
     os.close(first)
     os.close(told)
+
+
+@pytest.mark.parametrize("raised", [None, ValueError])
+def test_a_ctrl_c_comes_after_what_cannot_break_off(raised):
+    whole = []
+    with pytest.raises(KeyboardInterrupt), ctrl_c_after():
+        os.kill(os.getpid(), signal.SIGINT)
+        whole.append(1)
+        if raised is not None:
+            raise raised
+    assert whole
+    with ctrl_c_after():
+        pass

@@ -13,7 +13,7 @@ from types import FrameType
 
 
 class Interrupts:
-    """While entered, notes the first signal and lets the second through as `KeyboardInterrupt`.
+    """While entered, notes the first signal and lets the second through as a Ctrl-C.
 
     A terminal that closes may send SIGHUP more than once, so it never counts as the second. Under nohup it is ignored.
     `on_first` is called at the first signal, to say that it was heard. Signals in `also` are requests too, and never
@@ -47,7 +47,8 @@ class Interrupts:
         if self.asked:
             if number not in self._second:
                 return
-            raise KeyboardInterrupt
+            usual = self._before[signal.SIGINT]
+            (usual if callable(usual) else signal.default_int_handler)(number, frame)
         self.asked, self.name = True, signal.Signals(number).name
         with suppress(RuntimeError):  # a print that this signal interrupted cannot be entered again
             self._on_first()
@@ -76,6 +77,18 @@ class Noted:
 def _signals_come_here() -> bool:
     """Whether this thread may listen for signals; only the main one may, and others run without."""
     return current_thread() is main_thread()
+
+
+@contextmanager
+def ctrl_c_after() -> Iterator[None]:
+    """Lets a Ctrl-C that comes during the block come right after it: for code that cannot break off."""
+    noted = Noted(signal.SIGINT)
+    try:
+        with noted:
+            yield
+    finally:
+        if noted.asked:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
