@@ -1,6 +1,7 @@
 """`sparring tournament`, as typed."""
 
 import json
+import signal
 import sqlite3
 import sys
 import time
@@ -65,6 +66,23 @@ def test_killed_in_the_middle_it_goes_on_with_no_match_lost_or_doubled(tmp_path)
     after = kept(path)
     assert len(after) == json.loads(done.stdout)["matches"] == more
     assert all(after[id] == one for id, one in before.items())
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_ctrl_c_ends_it_at_once_with_what_was_played(tmp_path, workers):
+    """Also the processes that play, whatever they are doing."""
+    words = [*CUP, "--schedule", "round-robin", "--matches", "100000", "--workers", workers]
+    process = Process(*words, cwd=tmp_path)
+    path, deadline = tmp_path / "cup.ledger", time.monotonic() + 120
+    while time.monotonic() < deadline and not path.exists():
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    assert process.wait(60) == 0
+    assert time.monotonic() - begun < 20
+    said = process.stderr.read()
+    assert said.splitlines()[-1] == "stopped; the same command goes on from cup.ledger"
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(

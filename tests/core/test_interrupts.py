@@ -61,11 +61,26 @@ def test_a_worker_leaves_the_signals_of_terminals_and_schedulers_to_its_parent()
 @pytest.mark.parametrize("raised", [None, ValueError])
 def test_a_ctrl_c_comes_after_what_cannot_break_off(raised):
     whole = []
-    with pytest.raises(KeyboardInterrupt), ctrl_c_after():
-        os.kill(os.getpid(), signal.SIGINT)
-        whole.append(1)
-        if raised is not None:
-            raise raised
+
+    def work():
+        with ctrl_c_after():
+            os.kill(os.getpid(), signal.SIGINT)
+            whole.append(1)
+            if raised is not None:
+                raise raised
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert whole
     with ctrl_c_after():
         pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_may_be_broken_off_is_at_the_first_signal(number):
+    with Interrupts() as interrupts:
+        with pytest.raises(KeyboardInterrupt), interrupts.at_once():
+            os.kill(os.getpid(), number)
+        assert interrupts.asked
+        with pytest.raises(KeyboardInterrupt), interrupts.at_once():
+            pass  # asked before

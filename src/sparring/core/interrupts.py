@@ -29,6 +29,7 @@ class Interrupts:
         self._also = tuple(also)
         self._second = {signal.SIGINT} if patient else {signal.SIGINT, signal.SIGTERM}
         self._on_first = on_first
+        self._at_once = False
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -43,6 +44,17 @@ class Interrupts:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Has the first signal raise `KeyboardInterrupt` too, in a block that may be broken off anywhere."""
+        self._at_once = True
+        try:
+            if self.asked:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._at_once = False
+
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
             if number not in self._second:
@@ -52,6 +64,8 @@ class Interrupts:
         self.asked, self.name = True, signal.Signals(number).name
         with suppress(RuntimeError):  # a print that this signal interrupted cannot be entered again
             self._on_first()
+        if self._at_once:
+            raise KeyboardInterrupt
 
 
 class Noted:
