@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -84,3 +86,18 @@ def test_what_may_be_broken_off_is_at_the_first_signal(number):
         assert interrupts.asked
         with pytest.raises(KeyboardInterrupt), interrupts.at_once():
             pass  # asked before
+
+
+def test_the_first_process_that_is_started_is_kept_from_ctrl_c_too():
+    code = (
+        "import os, signal\n"
+        "from multiprocessing import get_context\n"
+        "from sparring.core.interrupts import ctrl_c_held_back\n"
+        "with ctrl_c_held_back():\n"
+        "    process = get_context('spawn').Process(target=print)\n"
+        "    process.start()\n"
+        "    print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []), flush=True)\n"
+        "    process.kill()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert done.stdout == "True\n", done.stderr

@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from multiprocessing import parent_process
+from multiprocessing import parent_process, resource_tracker
 from threading import Thread, current_thread, main_thread
 from types import FrameType
 
@@ -108,6 +108,7 @@ def ctrl_c_after() -> Iterator[None]:
 @contextmanager
 def ctrl_c_held_back() -> Iterator[None]:
     """Keeps Ctrl-C from processes started inside, until they `leave_signals_to_parent`; ours comes after the block."""
+    resource_tracker.ensure_running()  # its start, which the first process else brings about, lets signals in again
     usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
