@@ -49,6 +49,13 @@ def test_json(run, tmp_path, monkeypatch):
     assert found["settings"]["opening"] == 2
 
 
+def test_confidence_is_answered_in_words(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = run(*CUP, "--confidence", "0.95", env=WIDE).stdout
+    assert "who is stronger, each order at 95% confidence\n  path is stronger than random\n" in found
+    assert "orders" not in json.loads(run(*CUP, "--schedule", "round-robin", "--matches", "4", "--json").stdout)
+
+
 def test_killed_in_the_middle_it_goes_on_with_no_match_lost_or_doubled(tmp_path):
     words = [*CUP, "--schedule", "round-robin", "--matches", "4000"]
     first = Process(*words, cwd=tmp_path)

@@ -122,7 +122,9 @@ def play_tournament(
         final = read_sheet(book, seating, series, rules)
         if complete and (short := _fallen_short(final, rules)):
             say(short)
-        summary = summarise(final, seating, rules.schedule, test, book, series, complete=complete)
+        summary = summarise(
+            final, seating, rules.schedule, test, book, series, complete=complete, confidence=rules.confidence
+        )
         return summary if keeper is None else {**summary, "kept": kept_matches(keeper, final)}
 
 
