@@ -30,6 +30,11 @@ SLOW = {"torch", "numba", "scipy", "pyarrow"}
         ("play hex random --sise 4", "hex settings: sise: unknown key (did you mean 'size'?)"),
         ("selfplay hex --model rndom --matches 9 --save x", "unknown player 'rndom' (did you mean 'random'?)"),
         ("tournament hex-7x7 pth", "unknown player 'pth'"),
+        (
+            "evaluate tcp://localhost:1/main random",
+            "say which game (--game, in Python game=...); a policy server does not",
+        ),
+        ("train rocket-1v1 workers=2", "workers: rocket changes with how it is played, as one arena; use workers = 0"),
     ],
 )
 def test_a_misspelt_name_imports_nothing_slow(words, told):
