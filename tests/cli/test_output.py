@@ -4,13 +4,12 @@ import os
 import subprocess
 import sys
 
+import pytest
 from rich.console import Group
 from rich.padding import Padding
 
 from sparring.cli.app import show
 from sparring.report.tables import plain_table
-import pytest
-
 from tests.commands import SPARRING, one_line
 
 SCRIPT = """
