@@ -111,6 +111,14 @@ class Spread(Protocol):
 
 
 @runtime_checkable
+class Undivided(Protocol):
+    """A game whose matches cannot be dealt to several processes: how they are played changes them all (`Adaptive`)."""
+
+    undivided: str
+    """What to do instead, as the end of a sentence: "settings.threads plays on several cores"."""
+
+
+@runtime_checkable
 class Online(Protocol):
     """A game that is also played over servers, which can be started on this machine."""
 
@@ -295,6 +303,12 @@ def shipped_weights(game: str | None = None) -> dict[str, Path]:
     games = installed_games().values() if game is None else [load_game(game)]
     folders = [plugin.presets.parent / "weights" for plugin in games]
     return {path.name: path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())}
+
+
+def check_divisible(game: Game, *, key: str) -> None:
+    """Raises `InputError` if the matches of `game` cannot be dealt to several processes, as `key` asks for."""
+    if isinstance(game, Undivided):
+        raise InputError(f"{key}: {game.name} changes with how it is played, as one arena; {game.undivided}")
 
 
 def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:

@@ -35,6 +35,7 @@ from sparring.core import (
     RunError,
     Stages,
     check_actions,
+    check_divisible,
     illegal_action,
 )
 from sparring.core.interrupts import ctrl_c_held_back, leave_signals_to_parent
@@ -115,6 +116,7 @@ class WorkerArena(ClosingArena):
         stall: float = 300.0,
         say: Callable[[str], None] = print,
     ) -> None:
+        check_divisible(game, key="workers")
         self.spec: GameSpec = game.spec(settings)
         self.matches = matches
         self.stages = Stages()
