@@ -12,6 +12,12 @@ def test_scores_add_up():
     assert sum([Score(1, 0, 0)]) == Score(1, 0, 0)
 
 
+def test_reasons_add_up_word_by_word():
+    scores = [Score(2, 0, 0, endings={"time": 2}), Score(2, 1, 0, endings={"time": 1, "idle": 2}), Score(1, 0, 0)]
+    assert sum(scores).endings == {"time": 3, "idle": 2}
+    assert len({*scores, Score(1, 0, 0)}) == 3
+
+
 @pytest.mark.parametrize("other", [5, 0, "a", None])
 def test_only_scores_are_added_to_scores(other):
     with pytest.raises(TypeError, match="unsupported operand"):

@@ -1,6 +1,7 @@
 """Scores: how one player did against another, and how certain that is."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import sqrt
 from statistics import NormalDist
 
@@ -23,6 +24,8 @@ class Score:
     """All seats together."""
     points_per_minute: tuple[float, float] | None = None
     """Scored by the player and by the opponent (goals), in games that count them; failed matches left out."""
+    endings: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """How many matches ended for which reason (`time`, `overtime`), in games that say so; failed matches left out."""
 
     def __post_init__(self) -> None:
         for name in ("wins", "draws", "losses", "failed"):
@@ -45,6 +48,9 @@ class Score:
             failed=self.failed + other.failed,
             forfeits=self.forfeits + other.forfeits,
             decisions_per_match=decisions / max(1, self.matches + other.matches),
+            endings={
+                why: self.endings.get(why, 0) + other.endings.get(why, 0) for why in {**self.endings, **other.endings}
+            },
         )
 
     def __radd__(self, other: int) -> "Score":
