@@ -148,13 +148,14 @@ def evaluate(
     """
     from contextlib import nullcontext
 
-    from sparring.core import InputError, lending
+    from sparring.core import InputError, check_argument, lending
+    from sparring.core.settings import Count, NonNegativeInt
     from sparring.league import Seating, Style
     from sparring.league.evaluation import evaluate_entrants, rating_matches
 
-    for name, value, least in (("matches", matches, 1), ("parallel", parallel, 1), ("seed", seed, 0)):
-        if value is not None and (not isinstance(value, int) or value < least):
-            raise InputError(f"{name} = {value!r}: allowed: a whole number, {least} or more")
+    check_argument("matches", matches, Count | None)
+    check_argument("parallel", parallel, Count)
+    check_argument("seed", seed, NonNegativeInt)
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(f"settings = {settings!r}: allowed: a mapping, such as {{'size': 5}}")
     if style is not None and not isinstance(style, Style):

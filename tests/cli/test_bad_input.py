@@ -67,7 +67,7 @@ from tests.commands import one_line
         (["train", "hex-quick", "evaluation.opponents=[tcp://localhost]"], ["tcp://host:port/model"]),
         (["train", "hex-quick", "report=[tensorbord]"], ["report[0] = 'tensorbord'", "tensorboard, wandb"]),
         (["evaluate", "no/such/run", "path", "--game", "hex"], ["no/such/run", "no such file"]),
-        (["setup", "pokemon", "--showdown", "../other"], ["pokemon: `showdown` must be one version", "got '../other'"]),
+        (["setup", "pokemon", "--showdown", "../other"], ["pokemon: showdown = '../other': allowed: one version"]),
         (["setup", "pokemon", "0.11.10"], ["unexpected argument '0.11.10'"]),
         (["launch", "slurm", "hex-quik"], ["unknown preset 'hex-quik' (did you mean 'hex-quick'?)"]),
         (["launch", "slurm", "hex-quick", "matches=0"], ["matches = 0", "1 or more"]),

@@ -5,11 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparring.core import ArenaFault, Decisions, IllegalAction, InputError, Results, check_arena, load_game
+from sparring.core import (
+    ArenaFault,
+    ClosingArena,
+    Decisions,
+    IllegalAction,
+    InputError,
+    Results,
+    check_arena,
+    load_game,
+)
 from sparring.core.settings import convert
 
 
-class Broken:
+class Broken(ClosingArena):
     """A Hex arena whose batches pass through `spoil` first."""
 
     def __init__(self, spoil):
@@ -21,8 +30,8 @@ class Broken:
         self._waits = 0
 
     def wait(self):
-        self._waits += 1
         decisions, results = self._arena.wait()
+        self._waits += 1
         copied = decisions.take(np.arange(len(decisions)))
         return self._spoil(self._waits, copied, results)
 
@@ -142,6 +151,74 @@ def test_a_mask_that_the_arena_does_not_enforce_is_found_out():
         check_arena(Broken(narrow_mask), matches=50)
 
 
+class Repeating(Broken):
+    """Shows rows again as long as they have no action."""
+
+    def __init__(self):
+        super().__init__(lambda n, d, r: (d, r))
+        self._last = None
+
+    def wait(self):
+        self._last = self._last or super().wait()
+        return self._last
+
+    def act(self, decisions, actions):
+        super().act(decisions, actions)
+        self._last = None
+
+
+class Deaf(Broken):
+    """Takes actions for rows that were answered before, and drops them."""
+
+    def __init__(self, error=None):
+        super().__init__(lambda n, d, r: (d, r))
+        self._error = error
+
+    def act(self, decisions, actions):
+        try:
+            super().act(decisions, actions)
+        except InputError:
+            if self._error is not None:
+                raise self._error from None
+
+
+class Impatient(Broken):
+    """Has another error for a wait that nothing can end."""
+
+    def wait(self):
+        try:
+            return super().wait()
+        except InputError:
+            raise TimeoutError("nobody answers") from None
+
+
+@pytest.mark.parametrize(
+    ("arena", "rule"),
+    [
+        (Repeating(), r"another row before its last was answered; a wait that nothing can end .*\(row 0: match 0"),
+        (Deaf(), "act took rows that were answered before: it must raise InputError"),
+        (Deaf(KeyError(3)), "act must raise InputError for rows that were answered before; it raised KeyError: 3"),
+        (
+            Impatient(lambda n, d, r: (d, r)),
+            "a wait that nothing can end must raise InputError; it raised TimeoutError",
+        ),
+    ],
+)
+def test_mistakes_of_a_caller_must_be_refused(arena, rule):
+    with pytest.raises(ArenaFault, match=rule):
+        check_arena(arena, matches=50)
+
+
+def test_an_arena_is_closed_by_with():
+    class Open:
+        spec = load_game("hex").spec(load_game("hex").settings())
+        matches = 1
+        wait = act = close = lambda self: None
+
+    with pytest.raises(ArenaFault, match="Open has no `__enter__`, `__exit__`"):
+        check_arena(Open())
+
+
 def test_an_arena_that_plays_a_part_of_what_it_refuses_is_found_out():
     class Hasty(Broken):
         def act(self, decisions, actions):
@@ -150,7 +227,7 @@ def test_an_arena_that_plays_a_part_of_what_it_refuses_is_found_out():
             if len(legal) < len(actions):
                 raise IllegalAction("some")
 
-    with pytest.raises(ArenaFault, match="nothing may be played|it raised ValueError"):
+    with pytest.raises(ArenaFault, match="nothing may be played|it raised InputError"):
         check_arena(Hasty(lambda n, d, r: (d, r)), matches=50)
 
 

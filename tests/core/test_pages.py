@@ -30,6 +30,15 @@ def test_nothing_in_a_title_or_in_data_is_html(folder):
     assert json.loads(data[1]) == {HOSTILE: [HOSTILE, 1.5]}
 
 
+def test_no_name_turns_the_text_after_it_around(folder):
+    names = ["\u202eann\u2066", "\\u202e", "\\\u202e\u202e\u202dben", "\u05e9\u05dc\u05d5\u05dd"]
+    made = match_page(folder, "game", title=names[0], data=names)
+    data = re.search(r'id="match">(.*)</script>', made)
+    assert data is not None
+    assert json.loads(data[1]) == ["ann", "\\u202e", "\\ben", names[3]]
+    assert "\u202e" not in made
+
+
 def test_a_match_has_its_look_the_buttons_and_its_scripts_in_order(folder):
     made = match_page(folder, "game", title="ann - ben", data=[], scripts=["rules"])
     assert "<title>ann - ben</title>" in made

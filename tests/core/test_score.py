@@ -12,6 +12,21 @@ def test_scores_add_up():
     assert sum([Score(1, 0, 0)]) == Score(1, 0, 0)
 
 
+def test_points_per_minute_add_up_over_the_minutes_of_both():
+    short = Score(1, 0, 0, points_per_minute=(2.0, 1.0), minutes=5.0)
+    long = Score(0, 0, 3, points_per_minute=(0.0, 3.0), minutes=15.0)
+    both = short + long
+    assert both.points_per_minute == pytest.approx((0.5, 2.5))
+    assert both.minutes == 20.0
+    assert (short + Score(0, 1, 0)).points_per_minute == (2.0, 1.0)
+    assert (Score(1, 0, 0) + Score(0, 1, 0)).points_per_minute is None
+
+
+def test_points_of_which_nobody_knows_the_minutes_are_not_added():
+    with pytest.raises(InputError, match="in how many minutes"):
+        Score(1, 0, 0, points_per_minute=(2.0, 1.0)) + Score(1, 0, 0, points_per_minute=(1.0, 1.0), minutes=5.0)
+
+
 def test_reasons_add_up_word_by_word():
     scores = [Score(2, 0, 0, endings={"time": 2}), Score(2, 1, 0, endings={"time": 1, "idle": 2}), Score(1, 0, 0)]
     assert sum(scores).endings == {"time": 3, "idle": 2}

@@ -180,7 +180,10 @@ def test_a_game_that_is_not_installed_can_be_played_by_its_object():
 @pytest.mark.parametrize(
     ("arena", "fault"),
     [
-        (lambda game, arena: game, "Mine has no `matches`, `wait`, `act`, `close`: check_arena takes an arena"),
+        (
+            lambda game, arena: game,
+            "Mine has no `matches`, `wait`, `act`, `close`, `__enter__`, `__exit__`: check_arena takes",
+        ),
         (lambda game, arena: type(arena), "this is the class ConnectFourArena: check_arena takes an arena"),
         (
             lambda game, arena: SimpleNamespace(spec=arena.spec, matches=4, wait=arena.wait, act=arena.act),

@@ -195,11 +195,11 @@ def test_what_the_rules_forbid_is_refused_and_nothing_is_played():
     for wrong in ([3, 1], [3, 7], [3, -1]):
         with pytest.raises(IllegalAction):
             shared.act(decisions, np.int32(wrong))
-    with pytest.raises(ValueError, match="once"):
+    with pytest.raises(InputError, match="once"):
         shared.act(decisions.take(np.array([0, 0])), np.int32([2, 3]))
     assert all(np.array_equal(shared.snapshot()[name], array) for name, array in before.items())
     shared.act(decisions, np.int32([3, 3]))
-    with pytest.raises(ValueError, match="once"):
+    with pytest.raises(InputError, match="once"):
         shared.act(decisions, np.int32([3, 3]))
 
 
@@ -245,7 +245,7 @@ def test_rows_may_be_answered_apart_and_a_snapshot_brings_them_back():
         assert (second.match.tolist(), second.seat.tolist()) == ([1], [1])
         one.act(decisions.take(np.array([0, 2])), np.int32([0, 0]))
         assert one.wait()[0].match.tolist() == [0, 2]
-        with pytest.raises(RuntimeError, match="nothing to wait for"):
+        with pytest.raises(InputError, match="answer them with `act` first"):
             one.wait()
 
 

@@ -93,7 +93,7 @@ def test_an_illegal_action_is_refused_and_nothing_is_played(arena):
     with pytest.raises(IllegalAction, match="match 0, seat 0: action 999 is not legal; legal: 0, 1, 2, "):
         arena.act(decisions, wrong)
     arena.act(decisions, right)
-    with pytest.raises(ValueError, match="has no row that waits for an action"):
+    with pytest.raises(InputError, match="no row waits for this action"):
         arena.act(decisions, right)
 
 
@@ -101,7 +101,7 @@ def test_waiting_for_nothing_is_an_error_and_not_a_hang(arena):
     seen = 0
     while seen < 10:
         seen += len(arena.wait()[0])
-    with pytest.raises(RuntimeError, match="nothing to wait for"):
+    with pytest.raises(InputError, match="answer them with `act` first"):
         arena.wait()
 
 

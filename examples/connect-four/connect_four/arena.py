@@ -6,11 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connect_four.rules import drop, lost_or_full, open_columns, planes
-from sparring.core import Array, Decisions, GameSpec, IllegalAction, Results
+from sparring.core import (
+    Array,
+    ClosingArena,
+    Decisions,
+    GameSpec,
+    IllegalAction,
+    Results,
+    check_actions,
+    check_rows,
+    nothing_to_wait_for,
+)
 
 
-class ConnectFourArena:
-    """See `sparring.core.Arena`: `wait` says who must act, `act` answers, ended matches start anew by themselves."""
+class ConnectFourArena(ClosingArena):
+    """See `sparring.core.Arena`: `wait` says who must act, `act` answers, ended matches start anew by themselves.
+
+    `ClosingArena` brings `close`, `with arena:` and how it prints.
+    """
 
     def __init__(self, spec: GameSpec, *, opening: int, matches: int, seed: int) -> None:
         self.spec, self.matches = spec, matches
@@ -28,6 +41,7 @@ class ConnectFourArena:
 
     def wait(self) -> tuple[Decisions, Results]:
         """A row for every match whose seat has not been asked yet, and the matches that ended since the last call."""
+        self._check_open()
         s = self._state
         ended = np.flatnonzero(s["ended"])
         results = Results(
@@ -39,7 +53,7 @@ class ConnectFourArena:
         s["ended"][:] = False
         match = np.flatnonzero(~s["asked"])
         if len(match) + len(results) == 0:
-            raise RuntimeError("nothing to wait for: every row is out and none has been answered")
+            raise nothing_to_wait_for()
         s["asked"][match] = True
         decisions = Decisions(
             match=match.astype(np.int32),
@@ -53,9 +67,11 @@ class ConnectFourArena:
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Plays `actions: int32[k]`; if one is refused nothing is played."""
+        self._check_open()
+        check_actions(decisions, actions)
         s, match = self._state, decisions.match
-        if actions.shape != match.shape or len(np.unique(match)) < len(match) or not s["asked"][match].all():
-            raise ValueError("act needs one action for each row, and answers each row once, after it was shown")
+        to_move = s["moves"][:, None] % 2 == np.arange(2)
+        check_rows(match, decisions.seat, s["asked"][:, None] & to_move)  # each was shown, and has no action yet
         if (actions < 0).any() or (actions >= self.spec.actions).any():
             raise IllegalAction(f"columns are 0 to {self.spec.actions - 1}, got {actions.min()} to {actions.max()}")
         after = drop(s["board"][match], actions)  # refuses full columns
@@ -80,9 +96,6 @@ class ConnectFourArena:
         s["board"][match] = board
         s["moves"][match] = self._opening
         s["begun"] += len(match)
-
-    def close(self) -> None:
-        """Nothing is held but memory."""
 
     def snapshot(self) -> dict[str, Array]:
         """Optional: with `restore`, an interrupted training run goes on bit for bit (`sparring.core.Resumable`)."""

@@ -41,7 +41,7 @@ def selfplay(
     simulations: Annotated[
         int | None, typer.Option(min=0, help="Simulations per move.  [default: 16 if the game has a forward model]")
     ] = None,
-    temperature: Annotated[float, typer.Option(min=0, help="Of a network's first moves.")] = 1.0,
+    temperature: Annotated[float, typer.Option(min=0, help="Of a network; of its first moves, if it searches.")] = 1.0,
     temperature_moves: Annotated[int, typer.Option(min=0, help="With simulations: how many first moves.")] = 4,
     resign: Annotated[float, typer.Option(min=0, max=1, help="Matches this clear are played out fast; 0: none.")] = 0.0,
     parallel: Parallel = 512,

@@ -44,13 +44,17 @@ def tournament(
         typer.Option(help="Who meets whom; active: where a match tells most. gauntlet: the first against all."),
     ] = "active",
     matches: Annotated[int, typer.Option(min=2, help="Per pair that meets; active: at most, on average.")] = 100,
-    rounds: Annotated[int, typer.Option(min=0, help="Of swiss.  [default: enough for a winner, and one]")] = 0,
+    rounds: Annotated[int, typer.Option(min=0, help="Of swiss.", show_default="enough for a winner, and one")] = 0,
     elo_width: Annotated[
         float | None, typer.Option(min=1, help="Active: until no rating's interval is wider.  [default: 100]")
     ] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(min=0.5, max=0.9999, help="Active: until every order is this certain. SPRT: its own.  [0.95]"),
+        typer.Option(
+            min=0.5,
+            max=0.9999,
+            help="Active: until every order is this certain. SPRT: how sure it is to be; else 0.95.",
+        ),
     ] = None,
     sprt: Annotated[
         str | None, typer.Option(help="elo0,elo1: is the first of two players stronger? 0,20 to see if it gained 20.")

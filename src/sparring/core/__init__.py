@@ -18,8 +18,11 @@ from sparring.core.arena import (
     Naming,
     Resumable,
     check_actions,
+    check_rows,
     gather,
     illegal_action,
+    no_row,
+    nothing_to_wait_for,
 )
 from sparring.core.arguments import check_argument, check_settings
 from sparring.core.check import ArenaFault, ArenaReport, GameFault, check_arena
@@ -123,6 +126,7 @@ __all__ = [
     "check_arena",
     "check_argument",
     "check_divisible",
+    "check_rows",
     "check_settings",
     "closest",
     "did_you_mean",
@@ -139,6 +143,8 @@ __all__ = [
     "load_game",
     "masked_log_softmax",
     "missing_packages",
+    "no_row",
+    "nothing_to_wait_for",
     "optional",
     "player_names",
     "sample",

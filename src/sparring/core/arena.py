@@ -5,7 +5,7 @@ once. One shape serves them all: an arena says which seats must act now, in one 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ class Arena(Protocol):
       seat's first row of it has `first` set and reward 0.
     - Every row has at least one legal action, and any legal action is accepted. An illegal one raises
       `IllegalAction`, and nothing is played: the same rows can still be answered.
+    - An action for a row that does not wait (answered before, or never shown), and a `wait` that nothing could end
+      since every row is out, are an `InputError`, and change nothing.
+    - `with arena:` closes it at the end of the block. `ClosingArena` is a base that does so.
     """
 
     @property
@@ -55,14 +58,28 @@ class Arena(Protocol):
         """Frees what the arena holds (processes, threads); may be called twice."""
         ...
 
+    def __enter__(self) -> Self:
+        """The arena itself: `with game.arena(settings, matches=8, seed=0) as arena:`."""
+        ...
+
+    def __exit__(self, *failure: object) -> None:
+        """Closes it."""
+        ...
+
 
 class ClosingArena:
-    """What the arenas that come with Sparring have in common: how they print, and that a closed one says so."""
+    """What the arenas that come with Sparring have in common: `with`, how they print, and that a closed one says so."""
 
     _closed = False
 
     def __repr__(self: Arena) -> str:
         return f"<{type(self).__name__}: {self.matches:,} matches of {self.spec}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Nothing is held but memory; the arena plays no more."""
@@ -167,6 +184,11 @@ def illegal_action(where: str, action: object, legal: NDArray[np.bool_]) -> Ille
 
 def check_actions(decisions: Decisions, actions: Any) -> None:
     """Raises `InputError` unless `actions` is an array of whole numbers, one for each row of `decisions`."""
+    if not isinstance(decisions, Decisions):
+        given = (
+            f"of type {type(decisions).__name__}; allowed: what wait returned first: decisions, results = arena.wait()"
+        )
+        raise InputError(f"decisions: {given}")
     if isinstance(actions, np.ndarray) and actions.shape == decisions.match.shape and actions.dtype.kind in "iu":
         return
     if isinstance(actions, Answers):
@@ -176,3 +198,31 @@ def check_actions(decisions: Decisions, actions: Any) -> None:
     else:
         given = f"{actions.dtype}{list(actions.shape)}; allowed: int32[{len(decisions)}], one for each row"
     raise InputError(f"actions: {given}")
+
+
+def check_rows(match: NDArray[np.integer], seat: NDArray[np.integer], waiting: NDArray[np.bool_]) -> None:
+    """Raises `InputError` unless each row (`match: int[k]`, `seat: int[k]`) is there once, and is one that waits.
+
+    `waiting: bool[matches, seats]` says which were shown and have no action yet.
+    """
+    matches, seats = waiting.shape
+    inside = (match >= 0) & (match < matches) & (seat >= 0) & (seat < seats)
+    slot = np.where(inside, match, 0).astype(np.intp) * seats + np.where(inside, seat, 0)
+    wrong = ~(inside & waiting.ravel()[slot])
+    if wrong.any():
+        raise no_row(match[wrong][0], seat[wrong][0])
+    times = np.bincount(slot, minlength=1)
+    if times.max() > 1:
+        raise no_row(*divmod(int(times.argmax()), seats))
+
+
+def no_row(match: object, seat: object) -> InputError:
+    """The error for an action that no row waits for."""
+    return InputError(
+        f"match {match}, seat {seat}: no row waits for this action; each that `wait` shows is answered once"
+    )
+
+
+def nothing_to_wait_for() -> InputError:
+    """The error for a `wait` that could never end."""
+    return InputError("wait: every row that was shown still waits for its action; answer them with `act` first")

@@ -3,11 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-import numpy as np
-
-from sparring.core.admitted import admitted
 from sparring.core.errors import InputError
+from sparring.core.settings import Place, fit
 
 
 def check_argument(what: str, value: Any, kind: Any) -> None:
@@ -15,10 +12,7 @@ def check_argument(what: str, value: Any, kind: Any) -> None:
 
     Numbers may be numpy's.
     """
-    try:
-        msgspec.convert(value.item() if isinstance(value, np.generic) else value, kind, strict=True)
-    except msgspec.ValidationError:
-        raise InputError(f"{what} = {value!r}: allowed: {admitted(kind)}") from None
+    fit(value, kind, Place("", what), strict=True)
 
 
 def check_settings(settings: Any, kind: type) -> None:

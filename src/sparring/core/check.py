@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from sparring.core.arena import Arena, Explaining, IllegalAction
 from sparring.core.decisions import Decisions, Results
+from sparring.core.documented import documented
+from sparring.core.errors import InputError
 from sparring.core.player import RandomPlayer
 from sparring.core.spec import GameSpec
 
@@ -20,6 +22,7 @@ class ArenaFault(GameFault):
     """A rule of the arena protocol that an arena broke; the message names rule, row and values."""
 
 
+@documented
 @dataclass(frozen=True)
 class ArenaReport:
     """What a clean check saw."""
@@ -32,25 +35,38 @@ class ArenaReport:
 def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: int = 100_000) -> ArenaReport:
     """Plays until `matches` matches have ended; raises `ArenaFault` at the first broken rule.
 
-    The arena must be fresh (no `wait` before) and is left open. Some illegal actions are tried at its first rows.
+    The arena must be fresh (no `wait` before) and is left open. At its first rows, mistakes of a caller are tried:
+    illegal actions, a `wait` while every row is out, a row that is answered twice.
     """
     _check_members(arena)
     spec = arena.spec
     player = RandomPlayer(seed)
     started = np.zeros((arena.matches, spec.seats), np.bool_)
     played = np.zeros(arena.matches, np.bool_)
+    out = np.zeros((arena.matches, spec.seats), np.bool_)
+    held: list[Decisions] = []
     decisions_seen = ended = failed = 0
-    refused = False
+    holding = True
     for _ in range(most_waits):
-        decisions, results = _waited(arena)
+        found = _waited(arena, too_often=holding and bool(held))
+        if found is None:
+            _try_mistakes(arena, held, player)
+            holding, out[:] = False, False
+            continue
+        decisions, results = found
         _require(len(decisions) + len(results) > 0, "wait returned neither rows nor results")
         _check_results(results, arena)
         _require(
             bool(started[results.match].any(axis=1).all()),
             "a result arrived for a match in which no seat had a row",
         )
-        started[results.match] = False
+        started[results.match] = out[results.match] = False
         _check_rows(decisions, spec, arena.matches)
+        _forbid(
+            out[decisions.match, decisions.seat],
+            "a seat was shown another row before its last was answered; a wait that nothing can end raises InputError",
+            decisions,
+        )
         misplaced = decisions.first == started[decisions.match, decisions.seat]
         _forbid(misplaced, "first must be set on a seat's first row of a match and only there", decisions)
         _forbid(decisions.first & (decisions.reward != 0), "reward must be 0 on a seat's first row", decisions)
@@ -63,28 +79,51 @@ def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: 
             idle = np.flatnonzero(~played)
             _require(matches < 4 * arena.matches or len(idle) == 0, f"match slot {idle[:1]} never had a row")
             return ArenaReport(matches=ended, decisions=decisions_seen, failed=failed)
-        if len(decisions):
-            actions = player.act(decisions).action
-            if not refused:
-                _check_refusal(arena, decisions, actions)
-            try:
-                arena.act(decisions, actions)
-            except IllegalAction as error:
-                raise ArenaFault(f"an action the mask calls legal was refused: {error}") from error
-            except Exception as error:
-                if refused:
-                    raise
-                raise ArenaFault(
-                    f"rows of which one was refused an illegal action cannot be answered any more "
-                    f"({type(error).__name__}: {error}): then nothing may be played"
-                ) from error
-            refused = True
+        if holding:
+            out[decisions.match, decisions.seat] = True
+            held.append(decisions.take(np.arange(len(decisions))))
+        elif len(decisions):
+            _answer(arena, decisions, player.act(decisions).action)
     raise ArenaFault(f"only {ended} of {matches} matches ended in {most_waits} waits")
+
+
+def _answer(arena: Arena, decisions: Decisions, actions: NDArray[np.int32]) -> None:
+    """Actions that the mask allows must be taken."""
+    try:
+        arena.act(decisions, actions)
+    except IllegalAction as error:
+        raise ArenaFault(f"an action the mask calls legal was refused: {error}") from error
+
+
+def _try_mistakes(arena: Arena, held: list[Decisions], player: RandomPlayer) -> None:
+    """Answers the rows of several waits, and tries what must be refused."""
+    actions = [player.act(rows).action for rows in held]
+    _check_refusal(arena, held[0], actions[0])
+    for rows, chosen in zip(held, actions, strict=True):
+        try:
+            _answer(arena, rows, chosen)
+        except GameFault:
+            raise
+        except Exception as error:
+            raise ArenaFault(
+                f"rows of which one was refused an illegal action cannot be answered any more "
+                f"({type(error).__name__}: {error}): then nothing may be played"
+            ) from error
+    try:
+        arena.act(held[0], actions[0])
+    except InputError:
+        return
+    except Exception as error:
+        raise ArenaFault(
+            f"act must raise InputError for rows that were answered before; it raised {type(error).__name__}: {error}"
+        ) from error
+    raise ArenaFault("act took rows that were answered before: it must raise InputError")
 
 
 def _check_members(arena: Any) -> None:
     """An arena, not a game or a class, with everything that the protocol asks for."""
-    missing = [f"`{name}`" for name in ("spec", "matches", "wait", "act", "close") if not hasattr(arena, name)]
+    members = ("spec", "matches", "wait", "act", "close", "__enter__", "__exit__")
+    missing = [f"`{name}`" for name in members if not hasattr(arena, name)]
     made = "check_arena takes an arena, as game.arena(game.settings(), matches=8, seed=0) makes it"
     _require(not isinstance(arena, type), f"this is the class {getattr(arena, '__name__', '')}: {made}")
     _require(not missing, f"{type(arena).__name__} has no {', '.join(missing)}: {made}")
@@ -94,9 +133,17 @@ def _check_members(arena: Any) -> None:
         _require(callable(getattr(arena, name)), f"{name} must be a method, got {getattr(arena, name)!r:.60}")
 
 
-def _waited(arena: Arena) -> tuple[Decisions, Results]:
-    """What `wait` returns, if it is what it should be."""
-    found: Any = arena.wait()
+def _waited(arena: Arena, *, too_often: bool) -> tuple[Decisions, Results] | None:
+    """What `wait` returns, if it is what it should be; None if it was called `too_often`, and says so."""
+    try:
+        found: Any = arena.wait()
+    except Exception as error:
+        if too_often and isinstance(error, InputError):
+            return None
+        if too_often:
+            what = f"{type(error).__name__}: {error}"
+            raise ArenaFault(f"a wait that nothing can end must raise InputError; it raised {what}") from error
+        raise
     kinds = [type(part).__name__ for part in found] if isinstance(found, tuple) else [type(found).__name__]
     _require(kinds == ["Decisions", "Results"], f"wait must return (Decisions, Results), got {', '.join(kinds)}")
     decisions, results = found

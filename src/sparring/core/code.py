@@ -55,7 +55,7 @@ def load_code(text: str, *, what: str) -> Callable[..., Any]:
         sys.path.append("")  # last: files of the current folder hide no installed module
     try:
         code: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError) as error:
         raise InputError(f"{text}: cannot import it: {error}") from error
     except Exception as error:
         raise failure(f"{text}: cannot import it", error) from error

@@ -11,10 +11,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core.documented import documented
 from sparring.core.rows import Array, Rows
 from sparring.core.spec import GameSpec
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Decisions(Rows):
     """k seats that must act now.
@@ -52,6 +54,7 @@ class Decisions(Rows):
         return self.match.astype(np.intp) * spec.seats + self.seat
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Results(Rows):
     """n matches that ended since the last `wait`. The next match of the same number has already started."""
@@ -83,6 +86,7 @@ class Results(Rows):
         )
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Answers(Rows):
     """What a player says to k decisions. Only `action` is always there; learners use the rest."""

@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core.documented import documented
 from sparring.core.errors import InputError
 from sparring.core.rows import Array, Rows, flatten, nested
 from sparring.core.spec import GameSpec
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Headers(Rows):
     """One row per episode: whose it was, how long, how it ended."""
@@ -24,7 +26,7 @@ class Headers(Rows):
     serial: NDArray[np.int64]
     """`int64[n]` serial number of the match; the episodes of its seats share it."""
     seat: NDArray[np.int32]
-    """`int32[n]`"""
+    """`int32[n]` the seat that played it."""
     player: NDArray[np.int32]
     """`int32[n]` who sat there, an index into `Episodes.players`."""
     version: NDArray[np.int32]
@@ -41,6 +43,7 @@ class Headers(Rows):
     """`int64[n]` when, in seconds since 1970, 0 if unknown; kept for matches between people."""
 
 
+@documented
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Steps(Rows):
     """One row per decision: what the seat saw, what it did, what it got for it."""
@@ -94,15 +97,19 @@ class SegmentMemory(Rows):
     """Name to `dtype[s, ...]`."""
 
 
-@dataclass(frozen=True, repr=False)
+@documented
+@dataclass(frozen=True, eq=False, repr=False)
 class Episodes:
     """n episodes with r steps in all. An episode is one seat's part of one match."""
 
     spec: GameSpec
+    """What the rows look like."""
     players: tuple[str, ...]
     """The names that `headers.player` numbers."""
     headers: Headers
+    """One row per episode."""
     steps: Steps
+    """One row per decision, episode after episode."""
     memory: SegmentMemory | None = None
     """Kept for policies with memory: consecutive steps of one episode are cut into segments."""
     segment: int = 0

@@ -7,7 +7,7 @@ _MANY = 12
 """More names than this are not all listed."""
 
 
-class InputError(Exception):
+class InputError(ValueError):
     """The user's input cannot be used: the message says what, where and what is allowed. Exit code 2."""
 
 

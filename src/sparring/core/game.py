@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from sparring.core.arena import Arena
+from sparring.core.documented import documented
 from sparring.core.errors import InputError, instead
 from sparring.core.forward_model import ForwardModel
 from sparring.core.player import Player, RandomPlayer
@@ -23,10 +24,12 @@ from sparring.core.spec import GameSpec
 from sparring.core.vocabulary import Vocabulary
 
 
+@documented
 class Game(Protocol):
     """Rules, built-in players and networks of one game."""
 
     name: str
+    """As in `sparring train NAME`."""
     summary: str
     """One line for `sparring games`."""
     settings: type

@@ -6,6 +6,7 @@ scripts of pages show text as text only. What a page may load is nothing but the
 
 import html
 import json
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from importlib.resources import files
@@ -17,6 +18,8 @@ from sparring.core.text import printable
 
 _HERE = files("sparring.core") / "html"
 _LONGEST_TITLE = 200
+_TURNING = re.compile(r"(?<!\\)((?:\\\\)*)\\u(?:202[a-e]|206[6-9])")
+"""In JSON, a character that changes the direction of all text after it, such as a name may hold."""
 
 
 def page(title: str, body: str, *, style: str, script: str = "") -> str:
@@ -48,8 +51,8 @@ def match_page(folder: Traversable, name: str, *, title: str, data: Any, scripts
 
 
 def _script_json(value: Any) -> str:
-    """JSON for the inside of a script element, which nothing in it can end or hide the end of."""
-    text = json.dumps(value, separators=(",", ":"))
+    """JSON for the inside of a script element, which nothing in it can end, hide the end of, or turn around."""
+    text = _TURNING.sub(r"\1", json.dumps(value, separators=(",", ":")))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

@@ -18,6 +18,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core.errors import InputError
+
 Array = NDArray[Any]
 T = TypeVar("T")
 Index = NDArray[np.integer] | slice
@@ -29,7 +31,15 @@ _SEPARATOR = "/"
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rows:
-    """The base of every struct of arrays."""
+    """The base of every struct of arrays. Two are equal only if they are the same object: compare their arrays."""
+
+    def __post_init__(self) -> None:
+        """Raises `InputError` for a field that is no array, such as a list."""
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, np.ndarray | Mapping)):
+                given = f"{name} = {value!r:.60}: of type {type(value).__name__}"
+                raise InputError(f"{type(self).__name__}: {given}; allowed: a numpy array")
 
     def __len__(self) -> int:
         for name in self.__dataclass_fields__:
@@ -41,7 +51,7 @@ class Rows:
         return 0
 
     def __repr__(self) -> str:
-        columns = (f"{name} {array.dtype}{list(array.shape)}" for name, array in self.columns().items())
+        columns = (f"{name} {_described(array)}" for name, array in self.columns().items())
         return f"<{type(self).__name__}: {len(self):,} rows of {', '.join(columns)}>"
 
     def columns(self) -> dict[str, Array]:
@@ -115,6 +125,11 @@ class Rows:
             return None if value is None else {key: change(array) for key, array in value.items()}
 
         return type(self)(*map(changed, self._values()))
+
+
+def _described(array: Any) -> str:
+    """`float32[3, 5]`; of what is no array, its type."""
+    return f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else f"({type(array).__name__})"
 
 
 def _concatenate(arrays: Sequence[Any], parts: Sequence[Rows], out: Array) -> None:

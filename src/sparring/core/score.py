@@ -5,31 +5,42 @@ from dataclasses import dataclass, field
 from math import sqrt
 from statistics import NormalDist
 
+import numpy as np
+
 from sparring.core.arguments import check_argument
-from sparring.core.settings import NonNegativeInt
+from sparring.core.documented import documented
+from sparring.core.errors import InputError
+from sparring.core.settings import NonNegative, NonNegativeInt
 
 
+@documented
 @dataclass(frozen=True)
 class Score:
     """Wins, draws and losses of one player against another."""
 
     wins: int
+    """Matches that the player won."""
     draws: int
+    """Matches that nobody won."""
     losses: int
+    """Matches that the opponent won, forfeits included."""
     failed: int = 0
     """Matches that broke off; they count for nothing."""
     forfeits: tuple[str, ...] = ()
     """Why matches were forfeited, one text per match; a forfeit counts as a loss."""
     decisions_per_match: float = 0.0
-    """All seats together."""
+    """Of all seats together, on average."""
     points_per_minute: tuple[float, float] | None = None
     """Scored by the player and by the opponent (goals), in games that count them; failed matches left out."""
+    minutes: float = 0.0
+    """Of game time in which they were scored."""
     endings: Mapping[str, int] = field(default_factory=dict, hash=False)
     """How many matches ended for which reason (`time`, `overtime`), in games that say so; failed matches left out."""
 
     def __post_init__(self) -> None:
         for name in ("wins", "draws", "losses", "failed"):
             check_argument(name, getattr(self, name), NonNegativeInt)
+        check_argument("minutes", self.minutes, NonNegative)
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -48,6 +59,8 @@ class Score:
             failed=self.failed + other.failed,
             forfeits=self.forfeits + other.forfeits,
             decisions_per_match=decisions / max(1, self.matches + other.matches),
+            points_per_minute=_together(self, other),
+            minutes=self.minutes + other.minutes,
             endings={
                 why: self.endings.get(why, 0) + other.endings.get(why, 0) for why in {**self.endings, **other.endings}
             },
@@ -71,6 +84,18 @@ class Score:
     def interval(self) -> tuple[float, float]:
         """The 95% confidence interval of the win rate."""
         return wilson_interval(self.win_rate, self.matches)
+
+
+def _together(one: Score, other: Score) -> tuple[float, float] | None:
+    """The points per minute of both sets of matches, None if neither counts them; `InputError` without minutes."""
+    counted = [score for score in (one, other) if score.points_per_minute is not None]
+    if not counted:
+        return None
+    if not all(score.minutes for score in counted):
+        raise InputError("scores with points_per_minute can only be added if they say in how many minutes")
+    points = np.array([score.points_per_minute for score in counted])
+    mine, theirs = np.average(points, axis=0, weights=[score.minutes for score in counted]).tolist()
+    return mine, theirs
 
 
 def wilson_interval(win_rate: float, matches: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -5,14 +5,17 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
+from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
+import numpy as np
 import yaml
 from msgspec import Meta
 
 from sparring.core.admitted import admitted, choices, options, plain
+from sparring.core.documented import documented
 from sparring.core.errors import InputError, instead
 
 Positive = Annotated[float, Meta(gt=0)]
@@ -26,42 +29,62 @@ Override = str | Mapping[str, Any]
 """Settings laid over others: `key.sub=value`, or values by such keys."""
 
 
-class GameSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The base of a game's rule options: those that a program writes itself are checked like those of a preset.
-
-    A struct with a `__post_init__` of its own calls this one first.
-    """
-
-    def __post_init__(self) -> None:
-        """Raises `InputError` at the first option whose value is not allowed; mappings become the structs they mean."""
-        for name, kind in _hints(type(self)).items():
-            value, place = getattr(self, name), _Place("settings", name)
-            if isinstance(value, msgspec.Struct):
-                _check(msgspec.to_builtins(value, enc_hook=_no_data), kind, place)
-            elif isinstance(value, Mapping) and _structs(kind):
-                _check(value, kind, place)
-                msgspec.structs.force_setattr(self, name, msgspec.convert(dict(value), kind))
-            else:
-                _fit(value, kind, place, strict=True)
-
-
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Where a value was found."""
 
     where: str
-    """The preset, file or game."""
+    """The preset, file or game; "" where the key alone says it."""
     path: str = ""
     """Its key, with the keys above it: `learner.learning_rate`."""
     see: str = ""
     """The command that lists the keys."""
 
-    def below(self, key: object) -> "_Place":
+    def below(self, key: object) -> "Place":
         """The place of the value at `key`."""
         return replace(self, path=f"{self.path}.{key}" if self.path else str(key))
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.path}" if self.path else self.where
+        return ": ".join(filter(None, (self.where, self.path)))
+
+
+class _ByName(msgspec.StructMeta):
+    """What makes settings of the arguments of a call, and refuses those that are none in one line."""
+
+    if not TYPE_CHECKING:  # type checkers know the fields, and complete their names
+
+        def __call__(cls, *unnamed: Any, **named: Any) -> Any:
+            place = Place("settings")
+            if len(unnamed) > len(cls.__match_args__):
+                names = ", ".join(cls.__struct_fields__)
+                raise InputError(f"{place}: {unnamed[0]!r:.60}: allowed: values by name ({names})")
+            for name in named:
+                if name not in cls.__struct_fields__:
+                    raise _unknown(place, name, cls.__struct_fields__)
+            try:
+                return super().__call__(*unnamed, **named)
+            except InputError as error:
+                raise InputError(f"{place}: {error}") from None
+
+
+class GameSettings(msgspec.Struct, metaclass=_ByName, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The base of a game's rule options: those that a program writes itself are checked like those of a preset.
+
+    A struct with a `__post_init__` of its own calls this one first. It refuses values by an `InputError` whose line
+    begins with their key, as in `opening = 9: allowed: at most 8`; where they were found is put in front of it.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        documented(cls)
+
+    def __post_init__(self) -> None:
+        """Raises `InputError` at the first option whose value is not allowed; mappings become the structs they mean."""
+        for name, kind in _hints(type(self)).items():
+            value = getattr(self, name)
+            fitted = _check(value, kind, Place("", name), strict=True)
+            if fitted is not value:
+                msgspec.structs.force_setattr(self, name, fitted)
 
 
 def convert(data: Mapping[str, Any], kind: type[S], *, where: str, under: str = "", see: str = "") -> S:
@@ -70,12 +93,8 @@ def convert(data: Mapping[str, Any], kind: type[S], *, where: str, under: str = 
     It was found in `where`, `under` the key of that name if it is part of something larger; `see` is the command that
     lists its keys, where they are too many for a line.
     """
-    place = _Place(where, under, see)
-    _check(dict(data), kind, place)
-    try:
-        return msgspec.convert(dict(data), kind, strict=False)
-    except msgspec.ValidationError as error:  # from a struct's own __post_init__
-        raise InputError(f"{place}: {error}") from None
+    made: S = _check(dict(data), kind, Place(where, under, see), strict=False)
+    return made
 
 
 class _Loader(yaml.SafeLoader):
@@ -154,45 +173,60 @@ def parse_value(text: str, *, where: str) -> Any:
     return value
 
 
-def _check(value: Any, kind: Any, place: _Place) -> None:
-    """Raises `InputError` at the first part of `value` that does not fit the type `kind`."""
+def fit(value: Any, kind: Any, place: Place, *, strict: bool) -> Any:
+    """`value` as a `kind`; raises `InputError` if, as a whole, it is none. Numbers may be numpy's, but are finite.
+
+    `strict` takes no text for a number.
+    """
+    plainer = value.item() if isinstance(value, np.generic) else value
+    try:
+        fitted = msgspec.convert(plainer, kind, strict=strict)
+    except msgspec.ValidationError as error:
+        if isinstance(value, Mapping) and _structs(kind):  # refused by the struct's own __post_init__
+            raise _refused(place, error) from None
+        words = admitted(kind, name=value if isinstance(value, str) else "")
+        problem = f"allowed: {words}" if words else str(error).partition(" - at ")[0]
+    else:
+        if not isinstance(fitted, float) or isfinite(fitted):
+            return fitted
+        problem = f"allowed: {admitted(kind).replace('a number', 'a finite number')}"
+    at = f" = {value!r}" if place.path else ""
+    raise InputError(f"{place}{at}: {problem[:1].lower()}{problem[1:]}{_choice(value, kind, place)}") from None
+
+
+def _refused(place: Place, error: msgspec.ValidationError) -> InputError:
+    """What a struct at `place` said of itself: if in an `InputError`, its line begins with the key."""
+    said = str(error.__cause__ or error)
+    if isinstance(error.__cause__, InputError):
+        return InputError(f"{place.below(said)}")
+    return InputError(f"{place}: {said[:1].lower()}{said[1:]}")
+
+
+def _check(value: Any, kind: Any, place: Place, *, strict: bool) -> Any:
+    """`value` as a `kind`; raises `InputError` at the first part of it that does not fit."""
     structs = _structs(kind)
     origin, parts = typing.get_origin(plain(kind)), typing.get_args(plain(kind))
+    if isinstance(value, msgspec.Struct) and type(value) in structs:
+        tag = value.__struct_config__
+        value = ({} if tag.tag_field is None else {tag.tag_field: tag.tag}) | msgspec.structs.asdict(value)
     if isinstance(value, Mapping) and structs:
-        _check_struct(value, _chosen(value, structs, place), place)
+        value = _check_struct(value, _chosen(value, structs, place), place, strict=strict)
     elif isinstance(value, Mapping) and origin is dict:
-        for key, entry in value.items():
+        for key in value:
             if choices(parts[0]) and key not in choices(parts[0]):
                 raise _unknown(place, str(key), choices(parts[0]))
-            _check(entry, parts[1], place.below(key))
+        value = {key: _check(entry, parts[1], place.below(key), strict=strict) for key, entry in value.items()}
     elif isinstance(value, list | tuple) and origin in (list, tuple) and parts[1:] in ((), (...,)):
-        for number, entry in enumerate(value):
-            _check(entry, parts[0], replace(place, path=f"{place.path}[{number}]"))
-    _fit(value, kind, place, strict=False)
+        places = (replace(place, path=f"{place.path}[{number}]") for number in range(len(value)))
+        value = [_check(entry, parts[0], at, strict=strict) for entry, at in zip(value, places, strict=True)]
+    return fit(value, kind, place, strict=strict)
 
 
-def _fit(value: Any, kind: Any, place: _Place, *, strict: bool) -> None:
-    """Raises `InputError` if `value` as a whole does not fit `kind`; `strict` takes no text for a number."""
-    try:
-        msgspec.convert(value, kind, strict=strict)
-    except msgspec.ValidationError as error:
-        whole = isinstance(value, Mapping) and bool(_structs(kind))  # refused by the struct's own __post_init__
-        at = f" = {value!r}" if place.path and not whole else ""
-        words = "" if whole else admitted(kind, name=value if isinstance(value, str) else "")
-        problem = f"allowed: {words}" if words else str(error).partition(" - at ")[0]
-        raise InputError(f"{place}{at}: {problem[:1].lower()}{problem[1:]}{_choice(value, kind, place)}") from None
-
-
-def _choice(value: Any, kind: Any, place: _Place) -> str:
+def _choice(value: Any, kind: Any, place: Place) -> str:
     """How to choose the struct whose tag is `value`, if `kind` has one: `; write learner.kind=ppo`."""
     tags = {struct.__struct_config__.tag: struct.__struct_config__.tag_field for struct in _structs(kind)}
     field = tags.get(value) if isinstance(value, str) else None
     return "" if field is None else f"; write {place.below(field).path}={value}"
-
-
-def _no_data(value: Any) -> Any:
-    """Refuses what a preset could not hold, such as a function in place of its name."""
-    raise InputError(f"settings: {value!r}: allowed: plain data")
 
 
 def _structs(kind: Any) -> list[type[msgspec.Struct]]:
@@ -206,21 +240,28 @@ def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
     return typing.get_type_hints(struct, include_extras=True)
 
 
-def _check_struct(value: Mapping[str, Any], struct: type[msgspec.Struct], place: _Place) -> None:
+def _check_struct(
+    value: Mapping[str, Any], struct: type[msgspec.Struct], place: Place, *, strict: bool
+) -> dict[str, Any]:
+    """`value` with each of its parts as the field of `struct` wants it."""
     fields = {field.name: field for field in msgspec.structs.fields(struct)}
     hints = _hints(struct)
     tag = struct.__struct_config__.tag_field
+    fitted: dict[str, Any] = {}
     for key, entry in value.items():
         if key in fields:
-            _check(entry, hints[key], place.below(key))
-        elif key != tag and struct.__struct_config__.forbid_unknown_fields:
+            fitted[key] = _check(entry, hints[key], place.below(key), strict=strict)
+        elif key == tag:
+            fitted[key] = entry
+        elif struct.__struct_config__.forbid_unknown_fields:
             raise _unknown(place, str(key), fields)
     for name, field in fields.items():
         if field.required and name not in value:
             raise InputError(f"{place.below(name)}: missing; this key is needed")
+    return fitted
 
 
-def _chosen(value: Mapping[str, Any], structs: list[type[msgspec.Struct]], place: _Place) -> type[msgspec.Struct]:
+def _chosen(value: Mapping[str, Any], structs: list[type[msgspec.Struct]], place: Place) -> type[msgspec.Struct]:
     """The one of `structs` that `value` is meant to be, by its tag if there are several."""
     tagged = {str(struct.__struct_config__.tag): struct for struct in structs}
     field = structs[0].__struct_config__.tag_field
@@ -233,5 +274,5 @@ def _chosen(value: Mapping[str, Any], structs: list[type[msgspec.Struct]], place
     return tagged[str(tag)]
 
 
-def _unknown(place: _Place, key: str, known: Iterable[str]) -> InputError:
+def _unknown(place: Place, key: str, known: Iterable[str]) -> InputError:
     return InputError(f"{place.below(key)}: unknown key{instead(key, known, see=place.see)}")

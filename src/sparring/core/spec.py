@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sparring.core.documented import documented
 from sparring.core.errors import InputError
 from sparring.core.vocabulary import Vocabulary
 
@@ -34,12 +35,15 @@ _MOST_NUMBERS = 1 << 24
 _LONGEST_NAME = 200
 
 
+@documented
 @dataclass(frozen=True)
 class Field:
     """One named array of an observation, without the leading row axis."""
 
     shape: tuple[int, ...]
+    """Of one row."""
     dtype: str
+    """One of `DTYPES`."""
     most: int | None = field(default=None, compare=False)
     """The largest number in it, where that is less than the dtype's; 1 for planes of 0 and 1. Said to other libraries
     (`adapters`), and no part of what is saved."""
@@ -54,6 +58,7 @@ class Field:
         return np.zeros((*leading, *self.shape), dtype=self.dtype)
 
 
+@documented
 @dataclass(frozen=True)
 class GameSpec:
     """The contract between a game and everything that plays it.
@@ -63,10 +68,15 @@ class GameSpec:
     """
 
     game: str
+    """Its name."""
     settings: Mapping[str, Any]
+    """The rule options that the arrays depend on, as plain data."""
     seats: int
+    """Sides of a match."""
     actions: int
+    """How many there are; they are numbered from 0."""
     observation: Mapping[str, Field]
+    """The arrays that a seat sees, by name."""
     vocabulary: Vocabulary | None = None
     """What numbers in the observation stand for, where the game numbers named things."""
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.core.documented import documented
 from sparring.core.errors import InputError
 from sparring.core.rows import Array
 
@@ -23,6 +24,7 @@ _LONGEST_NAME = 200
 _SHOWN = 3
 
 
+@documented
 @dataclass(frozen=True)
 class Vocabulary:
     """Lists of names, and the columns of the observation that hold their numbers."""

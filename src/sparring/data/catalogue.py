@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import GameSpec, Headers, InputError, Vocabulary, check_argument
+from sparring.core.documented import documented
 from sparring.core.settings import NonNegativeInt
 from sparring.core.splitmix import mix
 from sparring.core.versions import present_vocabulary
@@ -26,6 +27,7 @@ _OPTIONAL = ("rating", "played_at", "consistent", "filled")
 """Columns that are filled in where only some shards of a spec have them."""
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class Filter:
     """Which episodes are wanted. An episode whose rating or date is unknown meets no limit on it."""

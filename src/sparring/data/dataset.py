@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Episodes, GameSpec, InputError, check_argument
+from sparring.core.documented import documented
 from sparring.core.settings import Count, NonNegativeInt
 from sparring.data.catalogue import Filter, read_catalogue
 from sparring.data.loaders import Batches, Loaders
@@ -28,7 +29,8 @@ from sparring.data.plan import Plan
 from sparring.data.reading import Pieces
 
 
-@dataclass(frozen=True)
+@documented
+@dataclass(frozen=True, eq=False)
 class Batch:
     """Some episodes or windows of episodes, all of one spec."""
 

@@ -43,8 +43,9 @@ from sparring.core import (
     shipped_weights,
 )
 from sparring.core.devices import DeviceName
+from sparring.core.documented import documented
 from sparring.core.networks import Factory, build_with, load_factory
-from sparring.core.settings import convert
+from sparring.core.settings import NonNegative, NonNegativeInt, convert
 from sparring.core.versions import lasting_settings
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 _SERVED = re.compile(r"(tcp://[^/]+)/(.+)")
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class Style:
     """How networks play; built-in players are not affected."""
@@ -71,6 +73,7 @@ class Style:
     selfplay: "PlaySettings | None" = None
     """For matches to learn from: varied moves, each recorded with the whole policy. None plays to win."""
     device: DeviceName = "auto"
+    """Where networks are run."""
     threads: int = 0
     """CPU threads of the network; 0 takes as many as there are free cores."""
     key: Path | None = None
@@ -80,10 +83,10 @@ class Style:
 
     def __post_init__(self) -> None:
         check_argument("device", self.device, DeviceName)
-        for name in ("temperature", "policy_threshold", "simulations", "threads", "patience"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not value >= 0:
-                raise InputError(f"{name} = {value!r}: allowed: a number, 0 or more")
+        for name in ("temperature", "policy_threshold", "patience"):
+            check_argument(name, getattr(self, name), NonNegative)
+        for name in ("simulations", "threads"):
+            check_argument(name, getattr(self, name), NonNegativeInt)
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ def evaluate(
         forfeits=tuple(forfeits),
         decisions_per_match=collector.decided / matches,
         points_per_minute=(float(points[0] / minutes), float(points[1] / minutes)) if minutes else None,
+        minutes=minutes,
         endings=dict(zip(reasons, endings.tolist(), strict=True)),
     )
 

@@ -370,6 +370,8 @@ class Ledger:
         """Turns what goes wrong with the file into one line."""
         try:
             yield
+        except InputError:
+            raise
         except sqlite3.Error as error:
             if self._closed:
                 raise RunError(f"{self.path}: the ledger is closed") from None

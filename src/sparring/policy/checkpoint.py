@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from sparring.core import GameSpec, InputError, load_game, shipped_weights
 from sparring.core.checkpoints import ABOUT, WEIGHTS, locate_checkpoint
 from sparring.core.checksums import read_checked, with_checksums
+from sparring.core.documented import documented
 from sparring.core.files import write_folder
 from sparring.core.networks import FACTORY, Factory, build_with
 from sparring.core.versions import stored_spec
@@ -30,14 +31,22 @@ from sparring.policy.network import build_network
 FORMAT = 1
 
 
-@dataclass(frozen=True)
+@documented
+@dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A saved policy: what it plays, how it is built, its weights and where they come from."""
+    """A saved policy: what it plays, how it is built, its weights and where they come from.
+
+    Two are equal only if they are the same object; `digest` tells whether they have the same weights.
+    """
 
     spec: GameSpec
+    """The game it was trained for."""
     network: Mapping[str, Any]
+    """The network's size options."""
     version: int
+    """Updates that it was trained for."""
     weights: Mapping[str, Tensor]
+    """By name."""
     about: Mapping[str, Any]
     """Free facts for people: decisions trained on, win rates."""
 
@@ -124,6 +133,8 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             weights=parse_tensors(files[WEIGHTS], where=f"{folder}: corrupt checkpoint ({WEIGHTS})"),
             about=dict(data["about"]),
         )
+    except InputError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(f"{folder}: corrupt checkpoint ({ABOUT}: {error})") from error
     for name, tensor in checkpoint.weights.items():

@@ -77,9 +77,9 @@ def _engines(result: Mapping[str, Any], cell: Mapping[str, Any]) -> str:
     return f"{result['spread']} {cell['simulators']}" if result["spread"] else ""
 
 
-def scale_plot(result: Mapping[str, Any], *, kind: str) -> bytes:
-    """Matches per hour over matches in play, one line per way to spread them; as `png` or `svg`."""
-    with optional("the plot", extra="bench"):
+def scale_plot(result: Mapping[str, Any]) -> bytes:
+    """Matches per hour over matches in play, one line per way to spread them, as a PNG."""
+    with optional("the picture", extra="bench"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     drawn = Figure(figsize=(8, 4.5), layout="constrained")
@@ -104,7 +104,7 @@ def scale_plot(result: Mapping[str, Any], *, kind: str) -> bytes:
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
     content = BytesIO()
-    drawn.savefig(content, format=kind, dpi=120)
+    drawn.savefig(content, format="png", dpi=120)
     return content.getvalue()
 
 
@@ -153,14 +153,12 @@ def _drawn(result: Mapping[str, Any]) -> str:
 
 
 def save_plots(folder: Path, result: Mapping[str, Any], say: Callable[[str], None]) -> None:
-    """Writes scale.png and scale.html; without matplotlib, `say` tells how to install it."""
+    """Writes scale.html and scale.png; without matplotlib only the page, and `say` tells how to install it."""
     if not result["cells"]:
         return
+    write_file(folder / "scale.html", scale_page(result).encode())
+    say(f"{folder}/scale.html has the same as a page")
     try:
-        plots = {"scale.png": scale_plot(result, kind="png"), "scale.html": scale_page(result).encode()}
+        write_file(folder / "scale.png", scale_plot(result))
     except MissingPackage as error:
         say(str(error))
-        return
-    for name, content in plots.items():
-        write_file(folder / name, content)
-    say(f"plot and page: {folder}/scale.png, {folder}/scale.html")

@@ -3,13 +3,9 @@
 The meanings are the docstrings below the fields of the settings' structs, read from their source code.
 """
 
-import ast
-import inspect
 import json
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -19,6 +15,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from sparring.core.documented import meanings
 
 
 @dataclass(frozen=True)
@@ -64,22 +62,6 @@ def settings_of(
             allowed=_allowed(kinds.type_info(field.type)),
             meaning=meanings(kind).get(field.name, ""),
         )
-
-
-@cache
-def meanings(kind: type) -> Mapping[str, str]:
-    """The docstrings of a class's fields, by name; those it inherits included."""
-    found: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        if base is object or not base.__module__ or base.__module__.startswith("msgspec"):
-            continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-        assert isinstance(body, ast.ClassDef)
-        for field, after in zip(body.body, body.body[1:], strict=False):
-            match field, after:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                    found[name] = " ".join(text.split())
-    return found
 
 
 def written_out(settings: Iterable[Setting], data: Mapping[str, Any]) -> list[Setting]:

@@ -329,6 +329,8 @@ def _parse(content: bytes, path: Path) -> tuple[ShardInfo, Any]:
     try:
         file = pa.ipc.open_file(pa.py_buffer(content))
         return _info(file.schema, path), file
+    except InputError:
+        raise
     except _ARROW_FAILS as error:
         raise InputError(f"{path}: damaged episode file ({_line(error)})") from error
 
@@ -347,6 +349,8 @@ def _info(schema: Any, path: Path) -> ShardInfo:
             about=dict(meta["about"]),
             columns=tuple(schema.names),
         )
+    except InputError:
+        raise
     except (KeyError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(f"{path}: an Arrow file, but not of episodes ({_line(error)})") from error
 

@@ -36,7 +36,9 @@ from sparring.core import (
     Stages,
     check_actions,
     check_divisible,
+    check_rows,
     illegal_action,
+    nothing_to_wait_for,
 )
 from sparring.core.interrupts import ctrl_c_held_back, leave_signals_to_parent
 from sparring.core.processes import check_guarded, end_if_unguarded
@@ -190,16 +192,15 @@ class WorkerArena(ClosingArena):
         """Puts `actions: int32[k]` where the workers read them; if one is illegal, nothing is played."""
         self._check_open()
         check_actions(decisions, actions)
-        slots = decisions.slots(self.spec)
-        orphaned = self._orphans[slots] > 0
-        if orphaned.any():
-            self._orphans[slots[orphaned]] -= 1
-            slots, actions = slots[~orphaned], actions[~orphaned]
+        match, seat, slots = decisions.match, decisions.seat, decisions.slots(self.spec)
+        orphaned = self._orphans.take(slots, mode="clip") > 0
+        void = slots[orphaned]
+        if len(void):
+            match, seat, slots, actions = match[~orphaned], seat[~orphaned], slots[~orphaned], actions[~orphaned]
+        check_rows(match, seat, self._row_of.reshape(self.matches, -1) >= 0)
         rows = self._row_of[slots]
-        if len(rows) and rows.min() < 0:
-            match, seat = divmod(int(slots[int(np.flatnonzero(rows < 0)[0])]), self.spec.seats)
-            raise ValueError(f"match {match}, seat {seat} has no row that waits for an action")
         self._check_legal(rows, actions)
+        self._orphans[void] -= 1
         self._slabs.action[rows] = actions
         self._row_of[slots] = -1
         answered = np.bincount(self._group_of[slots // self.spec.seats], minlength=len(self._groups))
@@ -234,7 +235,7 @@ class WorkerArena(ClosingArena):
         stepping = Phase.STEPPING in self._phase
         if not news:
             if not stepping:
-                raise RuntimeError("nothing to wait for: every row is out and none has been answered")
+                raise nothing_to_wait_for()
             return False
         return self._batch_rows <= max(news.rows, 1) or bool(news.failed) or not stepping or monotonic() >= deadline
 

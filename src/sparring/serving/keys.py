@@ -135,6 +135,8 @@ def _read(path: Path, kind: type[K]) -> K:
             if mode & 0o077:
                 raise InputError(f"{path}: other users can read it; run: chmod 600 {shlex.quote(str(path))}")
             key: K = msgspec.json.decode(file.read(), type=kind)
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:  # malformed JSON, text that is not UTF-8, a null byte in the path

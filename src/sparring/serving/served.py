@@ -79,6 +79,8 @@ class ServedModel:
             return f"the settings differ, and the game {spec.game} is not installed here"
         try:
             return self._game.fits(mine, spec)
+        except InputError:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             return f"the settings are not those of {spec.game}: {type(error).__name__}: {error}"
 

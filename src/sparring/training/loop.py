@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from sparring.core import Game, InputError, Interrupts, Score
+from sparring.core.documented import documented
 from sparring.core.interrupts import Noted
 from sparring.core.processes import end_if_unguarded
 from sparring.inference.threads import set_threads
@@ -34,44 +35,40 @@ from sparring.training.study import Study
 from sparring.training.trainee import Trainee
 
 
+@documented
 @dataclass(frozen=True)
 class Update:
-    """A run after an update, for a callback.
-
-    Attributes:
-        update: how many updates there have been.
-        decisions: how many decisions have been trained on.
-        metrics: of this update, as in metrics.jsonl.
-        checkpoint: a copy of the policy.
-    """
+    """A run after an update, for a callback."""
 
     update: int
+    """How many updates there have been."""
     decisions: int
+    """How many decisions have been trained on."""
     metrics: Mapping[str, float]
+    """Of this update, as in metrics.jsonl."""
     checkpoint: Checkpoint
+    """A copy of the policy."""
 
 
+@documented
 @dataclass(frozen=True)
 class Outcome:
-    """How a call of `train` ended.
-
-    Attributes:
-        updates: how many there have been.
-        decisions: how many decisions have been trained on.
-        finished: False if the run was asked to stop before its end; the same call continues it.
-        scores: of the last policy, by opponent; empty unless finished.
-        run: the run folder.
-        stopped: why it was asked to stop: a signal's name, the callback or the time limit; empty if finished.
-        leads: whether this process rates and writes: False for all but rank 0 of several.
-    """
+    """How a call of `train` ended."""
 
     updates: int
+    """How many there have been."""
     decisions: int
+    """How many decisions have been trained on."""
     finished: bool
+    """False if the run was asked to stop before its end; the same call continues it."""
     scores: Mapping[str, Score]
+    """Of the last policy, by opponent; empty unless finished."""
     run: Path
+    """The run folder."""
     stopped: str = ""
+    """Why it was asked to stop: a signal's name, the callback or the time limit; empty if finished."""
     leads: bool = True
+    """Whether this process rates and writes: False for all but rank 0 of several."""
 
 
 def _trainee(

@@ -249,6 +249,8 @@ class RunFolder:
                 learner=parse_tensors(files[_LEARNER], where=where),
                 playing={name: tensor.numpy() for name, tensor in playing.items()},
             )
+        except InputError:
+            raise
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{where}: {error}") from error
 

@@ -181,7 +181,7 @@ def test_rows_may_be_answered_in_parts_and_late() -> None:
     decisions, _ = arena.wait()
     assert decisions.match.tolist() == [0, 1, 2, 3, 4, 5]
     assert decisions.seat.tolist() == [0, 1, 0, 1, 0, 1]
-    with pytest.raises(RuntimeError, match="every row is out"):
+    with pytest.raises(InputError, match="answer them with `act` first"):
         arena.wait()
 
 
@@ -220,11 +220,11 @@ def test_rows_that_do_not_wait_are_refused() -> None:
     arena = HexArena(HexSettings(size=5), matches=2, seed=0)
     decisions, _ = arena.wait()
     twice = decisions.take(np.array([0, 0]))
-    with pytest.raises(ValueError, match="answered twice"):
+    with pytest.raises(InputError, match="answered once"):
         arena.act(twice, np.array([1, 2], np.int32))
     kept = decisions.take(np.array([0, 1]))
     arena.act(decisions, np.array([1, 2], np.int32))
-    with pytest.raises(ValueError, match="match 0, seat 0 has no row"):
+    with pytest.raises(InputError, match="match 0, seat 0: no row waits"):
         arena.act(kept, np.array([3, 4], np.int32))
     stranger = Decisions(
         match=np.array([2], np.int32),
@@ -234,7 +234,7 @@ def test_rows_that_do_not_wait_are_refused() -> None:
         reward=kept.reward[:1],
         first=kept.first[:1],
     )
-    with pytest.raises(ValueError, match="match 2 is not one"):
+    with pytest.raises(InputError, match="match 2, seat 0: no row waits"):
         arena.act(stranger, np.array([0], np.int32))
 
 

@@ -222,7 +222,10 @@ def test_answers_to_rows_of_a_failed_match_are_ignored() -> None:
         while sum(len(rows) for rows in held) < 4:
             decisions, _ = arena.wait()
             held.append(decisions.take(np.arange(len(decisions))))
+        with pytest.raises(InputError, match="answer them with `act` first"):
+            arena.wait()
         os.kill(arena.simulator.pids[0], signal.SIGKILL)
+        os.waitid(os.P_PID, arena.simulator.pids[0], os.WEXITED | os.WNOWAIT)
         results = arena.wait()[1]
         assert results.failed.tolist() == [True, True]
         for rows in held:
@@ -231,7 +234,10 @@ def test_answers_to_rows_of_a_failed_match_are_ignored() -> None:
         for _ in range(30):
             decisions, _ = arena.wait()
             if len(decisions):
-                arena.act(decisions, player.act(decisions).action)
+                actions = player.act(decisions).action
+                arena.act(decisions, actions)
+                with pytest.raises(InputError, match="no row waits for this action"):
+                    arena.act(decisions, actions)
 
 
 def test_finished_matches_are_saved_as_replays(tmp_path: Path) -> None:

@@ -77,9 +77,9 @@ NO_VERSIONS = [
 
 @pytest.mark.parametrize("version", NO_VERSIONS)
 def test_only_an_exact_version_names_one(version: str) -> None:
-    with pytest.raises(InputError, match="`showdown` must be one version of pokemon-showdown such as"):
+    with pytest.raises(InputError, match="showdown = .*: allowed: one version of pokemon-showdown, such as"):
         convert({"showdown": version}, PokemonSettings, where="pokemon")
-    with pytest.raises(InputError, match="`showdown` must be one version of pokemon-showdown such as"):
+    with pytest.raises(InputError, match="showdown = .*: allowed: one version of pokemon-showdown, such as"):
         installation(version)
 
 

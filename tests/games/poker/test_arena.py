@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparring.core import Answers, IllegalAction, RandomPlayer, check_arena, load_game
+from sparring.core import Answers, IllegalAction, InputError, RandomPlayer, check_arena, load_game
 from sparring.games.poker.exact import expected_values, uniform_policy
 from sparring.rollout import Collector, everyone
 
@@ -76,14 +76,14 @@ def test_a_row_is_answered_once():
     arena = make("kuhn", matches=2)
     decisions, _ = arena.wait()
     arena.act(decisions, np.zeros(2, np.int32))
-    with pytest.raises(ValueError, match="answered once"):
+    with pytest.raises(InputError, match="answered once"):
         arena.act(decisions, np.zeros(2, np.int32))
 
 
 def test_waiting_with_nothing_answered_is_an_error_and_not_a_hang():
     arena = make("kuhn", matches=2)
     arena.wait()
-    with pytest.raises(RuntimeError, match="nothing to wait for"):
+    with pytest.raises(InputError, match="answer them with `act` first"):
         arena.wait()
 
 

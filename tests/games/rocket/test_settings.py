@@ -32,7 +32,7 @@ def settings(**values):
     ("values", "line"),
     [
         ({"rewards": {"components": {"tuoch": 1.0}}}, "unknown name 'tuoch' \\(did you mean 'touch'"),
-        ({"rewards": {"components": {"touch": "nan"}}}, "rewards.components.touch: the weight must be a finite"),
+        ({"rewards": {"components": {"touch": "nan"}}}, "rewards.components.touch = .nan.: allowed: a finite number"),
         ({"stage": -1}, "stage = -1"),
         ({"stage": 2, "curriculum": TWO_STAGES, "room": 2}, "stage: 2 is not one of the 2 stages"),
         ({"modes": ["4v4"]}, "4v4"),

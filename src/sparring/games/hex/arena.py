@@ -17,6 +17,8 @@ from sparring.core import (
     check_argument,
     check_settings,
     illegal_action,
+    no_row,
+    nothing_to_wait_for,
 )
 from sparring.core.settings import Count
 from sparring.games.hex.rules import OUT, Rows, Rules, Slots, absolute, answer, begin, collect, is_legal
@@ -85,7 +87,7 @@ class HexArena(ClosingArena):
         if k == self.matches:
             return rows, results
         if k == 0 and len(results) == 0:
-            raise RuntimeError("nothing to wait for: every row is out and none has been answered")
+            raise nothing_to_wait_for()
         return rows.take(slice(k)), results
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
@@ -162,11 +164,9 @@ class HexArena(ClosingArena):
 
     def _refusal(self, match: int, seat: int, action: int) -> Exception:
         slots = self._slots
-        if not 0 <= match < self.matches:
-            return ValueError(f"match {match} is not one of the arena's 0..{self.matches - 1}")
-        if slots.status[match] != OUT or slots.seat[match] != seat:
-            return ValueError(f"match {match}, seat {seat} has no row that waits for an action")
-        if is_legal(slots.state[match], action):
-            return ValueError(f"match {match}, seat {seat} is answered twice in one call")
+        if not 0 <= match < self.matches or slots.status[match] != OUT or slots.seat[match] != seat:
+            return no_row(match, seat)
+        if is_legal(slots.state[match], action):  # so it is there twice
+            return no_row(match, seat)
         legal = np.array([is_legal(slots.state[match], number) for number in range(self.spec.actions)])
         return illegal_action(f"match {match}, seat {seat}", action, legal)

@@ -23,7 +23,7 @@ class HexSettings(GameSettings, frozen=True, kw_only=True, forbid_unknown_fields
         """Refuses an opening that could already decide the match."""
         super().__post_init__()
         if self.opening > 2 * self.size - 2:
-            raise InputError(f"settings: opening = {self.opening}: allowed: at most 2 * size - 2 = {2 * self.size - 2}")
+            raise InputError(f"opening = {self.opening}: allowed: at most 2 * size - 2 = {2 * self.size - 2}")
 
 
 class HexNetwork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

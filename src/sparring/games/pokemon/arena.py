@@ -9,6 +9,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ from sparring.core import (
     Stages,
     check_actions,
     check_argument,
+    check_rows,
     check_settings,
     illegal_action,
+    nothing_to_wait_for,
 )
 from sparring.core.cache import cache_folder
 from sparring.core.machine import cpu_seconds
@@ -113,6 +116,8 @@ class PokemonArena(ClosingArena):
         """The mask of each seat's last row."""
         self._shaping = Shaping(settings, team_size=self._format.picked_team_size, matches=matches)
         self._seats: list[tuple[_Seat, _Seat]] = []
+        self._asked = np.zeros((matches, SEATS), np.bool_)
+        """Which seats' rows were handed out and have no action yet."""
         self._stale = np.zeros((matches, SEATS), np.int32)
         """Rows of failed matches that are still to be answered, by seat: their answers mean nothing."""
         self._any_stale = False
@@ -157,7 +162,9 @@ class PokemonArena(ClosingArena):
         ended: list[tuple[int, int, bool]] = []
         ready, is_ready, deadline = 0, SeatState.READY, 0.0
         while not ended and (not ready or self._gathers(len(rows), deadline)):
-            events = self._events(max(0.0, deadline - time.monotonic()) if ready else None)
+            events = self._events(max(0.0, deadline - time.monotonic()) if ready else inf)
+            if not (events or ready):
+                raise nothing_to_wait_for()
             began = clocks()
             for event in events:
                 slot = self._slot.get(event.battle)
@@ -204,10 +211,10 @@ class PokemonArena(ClosingArena):
         check_actions(decisions, actions)
         match, seat = decisions.match, decisions.seat
         if self._any_stale:
-            fresh = np.flatnonzero(self._stale[match, seat] == 0)
-            self._stale[match, seat] = np.maximum(self._stale[match, seat] - 1, 0)
-            self._any_stale = bool(self._stale.any())
+            fresh = self._stale.take(decisions.slots(self._spec), mode="clip") == 0
+            void = match[~fresh], seat[~fresh]
             match, seat, actions = match[fresh], seat[fresh], actions[fresh]
+        check_rows(match, seat, self._asked)
         inside = (actions >= 0) & (actions < self._spec.actions)
         legal = inside & self._legal[match, seat, np.where(inside, actions, 0)]
         if not legal.all():
@@ -215,13 +222,14 @@ class PokemonArena(ClosingArena):
             action = int(actions[row])
             said = f"{action} ({self._actions.describe(action)})" if inside[row] else action
             raise illegal_action(f"match {match[row]}, seat {seat[row]}", said, self._legal[match[row], seat[row]])
+        if self._any_stale:
+            self._stale[void] -= 1
+            self._any_stale = bool(self._stale.any())
+        self._asked[match, seat] = False
         choice, choose, battles, seats = self._actions.choice, self._simulator.choose, self._battle, self._seats
-        watching = SeatState.WATCHING
         with self.stages.time("env/choice"):
             for slot, side, action in zip(match.tolist(), seat.tolist(), actions.tolist(), strict=True):
-                chooser = seats[slot][side]
-                chooser.state = watching
-                text = choice(chooser.tracker.offer, action)
+                text = choice(seats[slot][side].tracker.offer, action)
                 choose(battles[slot], side, text)
                 for told in self._choice_listeners:
                     told(slot, side, text)
@@ -279,8 +287,8 @@ class PokemonArena(ClosingArena):
         self._simulator.close()
         self._teams.close()
 
-    def _events(self, timeout: float | None) -> list[Event]:
-        """What the simulator says; waiting for it, and reading it, are stages of their own."""
+    def _events(self, timeout: float) -> list[Event]:
+        """What the simulator says, if it owes anything; waiting for it, and reading it, are stages of their own."""
         began, waited = clocks(), self._simulator.waited
         events = self._simulator.wait(timeout)
         blocked = Spent(self._simulator.waited - waited, 0.0)
@@ -325,7 +333,8 @@ class PokemonArena(ClosingArena):
         if event.log:
             save_text(log_folder() / f"failed-{self._format.id}-{time.time_ns()}.log", f"{event.log}\n{event.reason}\n")
         for side, seat in enumerate(self._seats[slot]):
-            if seat.state is SeatState.ASKED:
+            if self._asked[slot, side]:
+                self._asked[slot, side] = False
                 self._stale[slot, side] += 1
                 self._any_stale = True
             seat.state = SeatState.FAILED
@@ -333,7 +342,7 @@ class PokemonArena(ClosingArena):
 
     def _decisions(self, rows: "list[_Seat]") -> Decisions:
         """Hands out the rows, but for those of matches that failed meanwhile."""
-        ready, asked = SeatState.READY, SeatState.ASKED
+        ready, watching = SeatState.READY, SeatState.WATCHING
         seats = [seat for seat in rows if seat.state is ready]
         match = np.array([seat.match for seat in seats], np.int32)
         side = np.array([seat.side for seat in seats], np.int32)
@@ -353,7 +362,8 @@ class PokemonArena(ClosingArena):
             reward = self._shaping.reward(match, side, first, observation)
         for seat in seats:
             seat.rows += 1
-            seat.state = asked
+            seat.state = watching
+        self._asked[match, side] = True
         return Decisions(
             match=match,
             seat=side,
@@ -393,11 +403,9 @@ class SeatState(Enum):
     """Where a seat of a match stands between its battle and its player."""
 
     WATCHING = auto()
-    """Nothing is asked of it."""
+    """Nothing is asked of it, or its row was handed out."""
     READY = auto()
     """Its row is written and not handed out yet."""
-    ASKED = auto()
-    """Its row was handed out, and the answer is awaited."""
     FAILED = auto()
     """Its match broke off: a row of it is worth nothing any more, nor is the answer."""
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from sparring.core import InputError
 from sparring.core.settings import GameSettings
 
 PINNED = "0.11.11"
@@ -66,9 +67,9 @@ class PokemonSettings(GameSettings, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def check_version(version: str) -> None:
-    """Raises `ValueError` unless `version` is one exact version: it names a package to install, and a folder."""
+    """Raises `InputError` unless `version` is one exact version: it names a package to install, and a folder."""
     if not _VERSION.fullmatch(version):
-        raise ValueError(f"`showdown` must be one version of pokemon-showdown such as {PINNED}, got {version!r}")
+        raise InputError(f"showdown = {version!r}: allowed: one version of pokemon-showdown, such as {PINNED}")
 
 
 class Size(msgspec.Struct, frozen=True, kw_only=True):

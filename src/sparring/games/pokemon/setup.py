@@ -186,10 +186,7 @@ def _node_version(node: str) -> int:
 
 def places(version: str, *, node: str | None = None) -> Installation:
     """Where everything of a version is, or will be once it is installed; looks for Node unless it is given."""
-    try:
-        check_version(version)
-    except ValueError as error:
-        raise InputError(str(error)) from error
+    check_version(version)
     mark = "" if version == PINNED else f"-{version}"
     return Installation(
         version=version,

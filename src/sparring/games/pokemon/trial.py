@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 import numpy as np
 
-from sparring.core import IllegalAction, RandomPlayer, RunError
+from sparring.core import IllegalAction, InputError, RandomPlayer, RunError
 from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.damage.tables import load_tables
 from sparring.games.pokemon.dex import load_dex
@@ -73,6 +73,8 @@ def _play(version: str, say: Callable[[str], None]) -> list[str]:
     for id in random_battle_formats(version):
         try:
             unknown = _play_format(PokemonSettings(format=id, showdown=version))
+        except InputError:
+            raise
         except (IllegalAction, RunError, ValueError, LookupError) as error:
             troubles.append(f"{id}: {error}")
         else:
@@ -103,6 +105,8 @@ def _check_damage(version: str) -> list[str]:
     for generation in range(1, 10):
         try:
             load_tables(generation, version)
+        except InputError:
+            raise
         except ValueError as error:
             troubles.append(f"no damage estimate in generation {generation}: {error}")
     return troubles

@@ -14,7 +14,9 @@ from sparring.core import (
     Stages,
     check_actions,
     check_argument,
+    check_rows,
     illegal_action,
+    nothing_to_wait_for,
 )
 from sparring.core.settings import Count
 from sparring.core.splitmix import STEP, mix
@@ -56,7 +58,7 @@ class TreeArena(ClosingArena):
         infos = np.where(s["told"][:, None], -1, tree.asked[s["node"]])
         match, seat = np.nonzero(infos >= 0)
         if len(match) + len(results) == 0:
-            raise RuntimeError("nothing to wait for: every row is out and none has been answered")
+            raise nothing_to_wait_for()
         info = infos[match, seat]
         with self.stages.time("encode"):
             state = tree.observation[info]
@@ -81,10 +83,7 @@ class TreeArena(ClosingArena):
         check_actions(decisions, actions)
         s, tree = self._slots, self._tree
         match, seat = decisions.match, decisions.seat
-        wrong = np.flatnonzero(~s["out"][match, seat])
-        if len(wrong) or len(np.unique(decisions.slots(self.spec))) < len(match):
-            row = int(wrong[0]) if len(wrong) else 0
-            raise ValueError(f"match {match[row]}, seat {seat[row]}: a row is answered once, after it was shown")
+        check_rows(match, seat, s["out"])
         info = tree.asked[s["node"][match], seat]
         inside = (actions >= 0) & (actions < tree.actions)
         wrong = np.flatnonzero(~(inside & tree.legal[info, np.where(inside, actions, 0)]))

@@ -20,8 +20,10 @@ from sparring.core import (
     Stages,
     check_actions,
     check_argument,
+    check_rows,
     check_settings,
     illegal_action,
+    nothing_to_wait_for,
 )
 from sparring.core.settings import Count
 from sparring.games.rocket import field
@@ -103,7 +105,7 @@ class RocketArena(ClosingArena):
         self._check_open()
         if not self._ready:
             if not self._running:
-                raise RuntimeError("wait was called while rows of the last one are unanswered")
+                raise nothing_to_wait_for()
             with self._waiting.time(_THREADS):
                 done, _ = wait(self._running, return_when=FIRST_COMPLETED)
             for future in done:
@@ -123,6 +125,7 @@ class RocketArena(ClosingArena):
         """Plays `actions: int32[k]`; a group steps when its last row is answered."""
         self._check_open()
         check_actions(decisions, actions)
+        check_rows(decisions.match, decisions.seat, np.concatenate([group.awaited for group in self._groups]))
         wrong = np.flatnonzero((actions < 0) | (actions >= self._spec.actions))
         if len(wrong):
             row = int(wrong[0])

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Decisions, GameSpec, IllegalAction, Results, Stages
+from sparring.core import Decisions, GameSpec, Results, Stages
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import action_table
 from sparring.games.rocket.observation import observe
@@ -75,7 +75,8 @@ class Group:
         self._last = np.zeros((n, seats, 8), np.float32)
         self._score = np.zeros((n, 2), np.int32)
         self._action = np.zeros((n, seats), np.int32)
-        self._awaited = np.zeros((n, seats), np.bool_)
+        self.awaited = np.zeros((n, seats), np.bool_)
+        """Which seats' rows were shown and have no action yet."""
         self._reward = np.zeros((n, seats), np.float32)
         self._first = np.ones(n, np.bool_)
         self._referee = Referee(n)
@@ -107,7 +108,7 @@ class Group:
     def offer(self) -> tuple[Decisions, Results]:
         """The group's rows and results, as views."""
         k = len(self._row_match)
-        self._awaited[self._row_match, self._row_seat] = True
+        self.awaited[self._row_match, self._row_seat] = True
         decisions = Decisions(
             match=self._row_match + np.int32(self._slots.start),
             seat=self._row_seat,
@@ -121,11 +122,9 @@ class Group:
     def answer(self, match: NDArray[np.int32], seat: NDArray[np.int32], actions: NDArray[np.int32]) -> bool:
         """Notes actions; true when no row is left to answer."""
         local = match - self._slots.start
-        if not self._awaited[local, seat].all():
-            raise IllegalAction("an action for a seat that has no row to answer")
-        self._awaited[local, seat] = False
+        self.awaited[local, seat] = False
         self._action[local, seat] = actions
-        return not self._awaited.any()
+        return not self.awaited.any()
 
     def step(self) -> None:
         """One step of every match of the group: physics, rewards, ends, new matches, observations."""

@@ -109,6 +109,7 @@ const buttons = moves.map((move, number) => {
   if (number % 2 === 0) element('i', list, number + 1);
   const button = element('button', list, labels[number]);
   if (number < opening) element('small', button, 'at random');
+  button.tabIndex = -1;  // the arrow keys lead there, too
   button.onclick = () => go(number + 1);
   return button;
 });

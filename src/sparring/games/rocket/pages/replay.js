@@ -161,6 +161,7 @@ const gauges = match.orange.map((orange, car) => {
 });
 for (const moment of moments) {
   moment.shown = node('button', [moment.kind, SIDES[moment.side]].filter(Boolean).join(' '), '', node('span', '', clock(moment.frame)), node('div', '', moment.words), node('span', '', moment.more));
+  moment.shown.tabIndex = -1;  // the arrow keys lead there, too
   moment.shown.addEventListener('click', () => { toggle(false); go(moment.frame); });
   byId('moments').append(moment.shown);
   if (moment.kind !== 'goal' && moment.kind !== 'touch') continue;
