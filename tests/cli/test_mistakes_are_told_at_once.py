@@ -46,7 +46,10 @@ def test_a_misspelt_name_imports_nothing_slow(words, told):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("train rocket-1v1 workers=2", "workers: rocket changes with how it is played, as one arena; use workers = 0"),
+        (
+            "train rocket-1v1 workers=2",
+            "rocket-1v1: workers: rocket changes with how it is played, as one arena; settings.threads plays",
+        ),
         ("trian hex-quick", "no such command: trian (did you mean 'train'?); see: sparring --help"),
         ("bench selfplya", "no such command: bench selfplya (did you mean 'selfplay'?); see: sparring bench --help"),
         ("train hex-quick --sed 1", "no such option: --sed (did you mean '--seed'?); see: sparring train --help"),

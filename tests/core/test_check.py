@@ -83,6 +83,10 @@ def nan_reward(n: int, d: Decisions, r: Results):
     return d, replace(r, reward=r.reward * np.float32("nan"))
 
 
+def unknown_ending(n: int, d: Decisions, r: Results):
+    return d, replace(r, ending=np.zeros(len(r), np.int8))
+
+
 def mask_too_wide(n: int, d: Decisions, r: Results):
     return replace(d, legal=np.ones_like(d.legal)), r
 
@@ -108,6 +112,7 @@ def one_slot_idle(n: int, d: Decisions, r: Results):
         (reward_on_first_row, "reward must be 0"),
         (twice, "two rows in one batch"),
         (nan_reward, "reward is not finite"),
+        (unknown_ending, "results.ending must number the arena's `endings`"),
         (mask_too_wide, "legal was refused"),
         (one_slot_idle, r"match slot \[5\] never had a row"),
     ],

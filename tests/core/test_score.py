@@ -27,6 +27,12 @@ def test_points_of_which_nobody_knows_the_minutes_are_not_added():
         Score(1, 0, 0, points_per_minute=(2.0, 1.0)) + Score(1, 0, 0, points_per_minute=(1.0, 1.0), minutes=5.0)
 
 
+def test_reasons_add_up_word_by_word():
+    scores = [Score(2, 0, 0, endings={"time": 2}), Score(2, 1, 0, endings={"time": 1, "idle": 2}), Score(1, 0, 0)]
+    assert sum(scores).endings == {"time": 3, "idle": 2}
+    assert len({*scores, Score(1, 0, 0)}) == 3
+
+
 @pytest.mark.parametrize("other", [5, 0, "a", None])
 def test_only_scores_are_added_to_scores(other):
     with pytest.raises(TypeError, match="unsupported operand"):

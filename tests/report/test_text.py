@@ -218,8 +218,16 @@ def test_a_score_as_a_table_and_as_data():
     assert data["interval"][0] < data["win_rate"] == 0.7 < data["interval"][1]
     assert data.keys() == {
         "matches", "wins", "draws", "losses", "failed", "win_rate", "interval", "decisions_per_match",
-        "points_per_minute", "forfeits",
+        "points_per_minute", "endings", "forfeits",
     }  # fmt: skip
+
+
+def test_why_matches_ended_is_told_below_the_table():
+    score = Score(wins=3, draws=1, losses=0, endings={"goal": 0, "time": 1, "overtime": 3})
+    *_, line = shown(score_table("mine at rocket", {"rule": score})).splitlines()
+    assert line == "matches with rule ended by: overtime 3, time 1"
+    assert score_json(score)["endings"] == {"goal": 0, "time": 1, "overtime": 3}
+    assert "ended" not in shown(score_table("mine at hex", {"path": Score(1, 0, 0)}))
 
 
 def test_forfeits_are_told_below_the_table():

@@ -1,17 +1,19 @@
 """The words everything else is written in. numpy only: no torch, no game.
 
 `spec` what a game looks like; `vocabulary` what its numbers stand for; `rows` structs of arrays; `decisions` the
-batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `plugins` what installed packages offer;
-`arguments` checks of calls; `documented` fields in `help`; `versions` what outlasts a version of a game; `distribution` the one masked distribution;
-`episodes` what training sees; `check` the arena checker; `score` what matches came to; `words` what a game says of its
-episodes; `stages` where time goes; `interrupts` how work is stopped; `extras` optional packages; `machine` the cores
-and memory that are ours; `checkup` the words of `sparring doctor`; `replays` matches that were played elsewhere.
+batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `plugins` what installed packages
+offer; `arguments` checks of calls; `documented` fields in `help`; `versions` what outlasts a version of a game;
+`distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker; `score` what
+matches came to; `words` what a game says of its episodes; `stages` where time goes; `interrupts` how work is stopped;
+`extras` optional packages; `machine` the cores and memory that are ours; `checkup` the words of `sparring doctor`;
+`replays` matches that were played elsewhere.
 """
 
 from sparring.core.arena import (
     Adaptive,
     Arena,
     ClosingArena,
+    Explaining,
     Gathering,
     IllegalAction,
     Naming,
@@ -43,9 +45,11 @@ from sparring.core.game import (
     Rated,
     Solvable,
     Spread,
+    Undivided,
     Varied,
     Watchable,
     built_in,
+    check_divisible,
     game_names,
     guest_kinds,
     installed_games,
@@ -74,6 +78,7 @@ __all__ = [
     "ClosingArena",
     "Decisions",
     "Episodes",
+    "Explaining",
     "Field",
     "Followed",
     "Forfeit",
@@ -113,6 +118,7 @@ __all__ = [
     "Stages",
     "Steps",
     "Ticking",
+    "Undivided",
     "Varied",
     "Vocabulary",
     "Watchable",
@@ -120,6 +126,7 @@ __all__ = [
     "check_actions",
     "check_arena",
     "check_argument",
+    "check_divisible",
     "check_rows",
     "check_settings",
     "closest",

@@ -139,6 +139,14 @@ class Naming(Protocol):
 
 
 @runtime_checkable
+class Explaining(Protocol):
+    """An arena that says why its matches ended."""
+
+    endings: Sequence[str]
+    """The reasons, each a word (`time`, `overtime`); `Results.ending` numbers them."""
+
+
+@runtime_checkable
 class Gathering(Protocol):
     """An arena whose rows trickle in, and that can wait for a larger batch of them."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core.arena import Arena, IllegalAction
+from sparring.core.arena import Arena, Explaining, IllegalAction
 from sparring.core.arguments import check_argument
 from sparring.core.decisions import Decisions, Results
 from sparring.core.documented import documented
@@ -59,7 +59,7 @@ def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: 
             continue
         decisions, results = found
         _require(len(decisions) + len(results) > 0, "wait returned neither rows nor results")
-        _check_results(results, spec, arena.matches)
+        _check_results(results, arena)
         _require(
             bool(started[results.match].any(axis=1).all()),
             "a result arrived for a match in which no seat had a row",
@@ -198,8 +198,8 @@ def _check_rows(decisions: Decisions, spec: GameSpec, matches: int) -> None:
     _require(len(np.unique(decisions.slots(spec))) == k, "a seat has two rows in one batch")
 
 
-def _check_results(results: Results, spec: GameSpec, matches: int) -> None:
-    n = len(results)
+def _check_results(results: Results, arena: Arena) -> None:
+    n, spec, matches = len(results), arena.spec, arena.matches
     _require(results.outcome.shape == (n, spec.seats), f"results.outcome must be [n, {spec.seats}]")
     _require(results.reward.shape == (n, spec.seats), f"results.reward must be [n, {spec.seats}]")
     _require(results.failed.shape == (n,), "results.failed must be [n]")
@@ -207,6 +207,11 @@ def _check_results(results: Results, spec: GameSpec, matches: int) -> None:
     _require(len(np.unique(results.match)) == n, "a match has two results in one batch")
     _require(bool(np.isfinite(results.reward).all()), "results.reward is not finite")
     _require(bool((np.abs(results.outcome) <= 1).all()), "results.outcome must lie in [-1, 1]")
+    if results.ending is not None:
+        reasons = len(arena.endings) if isinstance(arena, Explaining) else 0
+        _require(results.ending.shape == (n,), "results.ending must be [n]")
+        told = results.ending[~results.failed]
+        _require(bool(((told >= 0) & (told < reasons)).all()), "results.ending must number the arena's `endings`")
 
 
 def _require(kept: bool, rule: str) -> None:

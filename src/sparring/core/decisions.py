@@ -71,6 +71,8 @@ class Results(Rows):
     """`float32[n, seats]` what each seat's side scored (goals), in games that are played for points by the clock."""
     minutes: NDArray[np.float32] | None = None
     """`float32[n]` of game time that the match took, in the same games."""
+    ending: NDArray[np.int8] | None = None
+    """`int8[n]` why the match ended, from arenas that say so (`core.Explaining`); means nothing where it `failed`."""
 
     @classmethod
     @cache  # what most waits return; nothing can be written to no rows

@@ -106,18 +106,19 @@ class Rated(Protocol):
 
 
 @runtime_checkable
-class Adapting(Protocol):
-    """A game whose arenas are `Adaptive`: one arena plays everything, and no worker processes can."""
-
-    adapts: bool
-
-
-@runtime_checkable
 class Spread(Protocol):
     """A game whose arena spreads its matches over processes or threads of its own."""
 
     spread: str
     """The setting that says over how many."""
+
+
+@runtime_checkable
+class Undivided(Protocol):
+    """A game whose matches cannot be dealt to several processes: how they are played changes them all (`Adaptive`)."""
+
+    undivided: str
+    """What to do instead, as the end of a sentence: "settings.threads plays on several cores"."""
 
 
 @runtime_checkable
@@ -307,6 +308,12 @@ def shipped_weights(game: str | None = None) -> dict[str, Path]:
     return {path.name: path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())}
 
 
+def check_divisible(game: Game, *, key: str) -> None:
+    """Raises `InputError` if the matches of `game` cannot be dealt to several processes, as `key` asks for."""
+    if isinstance(game, Undivided):
+        raise InputError(f"{key}: {game.name} changes with how it is played, as one arena; {game.undivided}")
+
+
 def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:
     """The built-in player called `name`."""
     if name == "random":
@@ -315,9 +322,3 @@ def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:
         names = player_names(game)
         raise InputError(f"unknown player {name!r}{instead(name, names, label=f'{game.name} has')}")
     return game.players[name](convert(spec.settings, game.settings, where=game.name), seed)
-
-
-def check_workers(game: Game, workers: int) -> None:
-    """Raises `InputError` if `game` cannot be played by so many worker processes."""
-    if workers and isinstance(game, Adapting) and game.adapts:
-        raise InputError(f"workers: {game.name} changes with how it is played, as one arena; use workers = 0")

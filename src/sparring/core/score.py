@@ -1,6 +1,7 @@
 """Scores: how one player did against another, and how certain that is."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import sqrt
 from statistics import NormalDist
 
@@ -33,6 +34,8 @@ class Score:
     """Scored by the player and by the opponent (goals), in games that count them; failed matches left out."""
     minutes: float = 0.0
     """Of game time in which they were scored."""
+    endings: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """How many matches ended for which reason (`time`, `overtime`), in games that say so; failed matches left out."""
 
     def __post_init__(self) -> None:
         for name in ("wins", "draws", "losses", "failed"):
@@ -61,6 +64,9 @@ class Score:
             decisions_per_match=decisions / max(1, self.matches + other.matches),
             points_per_minute=_together(self, other),
             minutes=self.minutes + other.minutes,
+            endings={
+                why: self.endings.get(why, 0) + other.endings.get(why, 0) for why in {**self.endings, **other.endings}
+            },
         )
 
     def __radd__(self, other: int) -> "Score":

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.core import Arena, Game, Player, Rated, Results, Score
+from sparring.core import Arena, Explaining, Game, Player, Rated, Results, Score
 from sparring.league.entrants import Style
 from sparring.league.ledger import Ledger
 from sparring.league.rated import RatedMatches
@@ -43,6 +43,8 @@ def evaluate(
     lineup = taking_turns([0, 1], arena.spec.seats)
     collector = Collector(arena, players, lineup)
     points, minutes, forfeits = np.zeros(2), 0.0, list[str]()
+    reasons = arena.endings if isinstance(arena, Explaining) else ()
+    endings = np.zeros(len(reasons), np.int64)
     outcome = np.full((matches, arena.spec.seats), np.nan, np.float32)
 
     def count(serials: NDArray[np.int64], turns: NDArray[np.int32], results: Results) -> None:
@@ -51,6 +53,8 @@ def evaluate(
         outcome[serials] = np.where(results.failed[:, None], np.nan, results.outcome)
         forfeits.extend(filter(None, notes))
         record(serials, turns, results, notes)
+        if results.ending is not None:
+            endings[:] += np.bincount(results.ending[~results.failed], minlength=len(reasons))
         if results.points is None or results.minutes is None:
             return
         for number, mine in enumerate(lineup(serials)):
@@ -71,6 +75,7 @@ def evaluate(
         decisions_per_match=collector.decided / matches,
         points_per_minute=(float(points[0] / minutes), float(points[1] / minutes)) if minutes else None,
         minutes=minutes,
+        endings=dict(zip(reasons, endings.tolist(), strict=True)),
     )
 
 

@@ -44,7 +44,17 @@ def score_table(title: str, scores: Mapping[str, Score]) -> Group:
         points = () if score.points_per_minute is None else ("{:.2f} : {:.2f}".format(*score.points_per_minute),)
         table.add_row(name, f"{score.win_rate:.1%}", f"{low:.1%} - {high:.1%}", *counts, *points)
     forfeits = [note for score in scores.values() for note in score.forfeits]
-    return Group(Text(title, style="bold"), table, *forfeits_text(forfeits_json(forfeits)))
+    return Group(Text(title, style="bold"), table, *endings_text(scores), *forfeits_text(forfeits_json(forfeits)))
+
+
+def endings_text(scores: Mapping[str, Score]) -> list[Text]:
+    """Why the matches with each opponent ended, the commonest reason first; nothing in games that do not say."""
+    lines = []
+    for name, score in scores.items():
+        counts = [f"{why} {count:,}" for why, count in Counter(score.endings).most_common() if count]
+        if counts:
+            lines.append(Text(f"matches with {printable(name)} ended by: {', '.join(counts)}"))
+    return lines
 
 
 def forfeits_text(forfeits: Mapping[str, Any]) -> list[Text]:
@@ -92,7 +102,10 @@ def score_json(score: Score) -> dict[str, Any]:
         "decisions_per_match",
         "points_per_minute",
     )
-    return {name: getattr(score, name) for name in names} | {"forfeits": forfeits_json(score.forfeits)}
+    return {name: getattr(score, name) for name in names} | {
+        "endings": dict(score.endings),
+        "forfeits": forfeits_json(score.forfeits),
+    }
 
 
 def games_table(games: Sequence[Game]) -> Table:

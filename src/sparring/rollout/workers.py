@@ -35,6 +35,7 @@ from sparring.core import (
     RunError,
     Stages,
     check_actions,
+    check_divisible,
     check_rows,
     illegal_action,
     nothing_to_wait_for,
@@ -117,6 +118,7 @@ class WorkerArena(ClosingArena):
         stall: float = 300.0,
         say: Callable[[str], None] = print,
     ) -> None:
+        check_divisible(game, key="workers")
         self.spec: GameSpec = game.spec(settings)
         self.matches = matches
         self.stages = Stages()

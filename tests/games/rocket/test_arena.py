@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from sparring.core import IllegalAction, InputError, check_arena, load_game
+from sparring.core.code import own
 from sparring.games.rocket import field
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.players import TowardBallPlayer
 from sparring.games.rocket.settings import RewardSettings, RocketSettings
-from sparring.games.rocket.states import SITUATIONS
+from sparring.games.rocket.states import SITUATIONS, near_goal
 
 EVERY_START = {"kickoff": 1.0, **dict.fromkeys(SITUATIONS, 1.0)}
 
@@ -203,14 +204,60 @@ def test_ten_thousand_matches_leave_memory_flat_and_no_number_broken():
     assert process.memory_info().rss - before < 20e6
 
 
-def test_the_report_says_why_matches_ended():
-    arena = RocketArena(RocketSettings(seconds=0.5), matches=3, seed=0)
-    for _ in range(20):
-        decisions, _ = arena.wait()
+def own_goal(rng, team):
+    """A ball that rolls into orange's goal."""
+    start = near_goal(rng, team)
+    start.ball[:] = (0, field.BACK_WALL - 300, field.BALL_REST, 0, 2000, 0, 0, 0, 0)
+    return start
+
+
+@pytest.mark.parametrize(
+    ("why", "settings"),
+    [
+        ("goal", {"starts": {own(own_goal): 1.0}}),
+        ("time", {"seconds": 0.5}),
+        ("idle", {"seconds": 9, "idle_seconds": 0.5}),
+        ("overtime", {"end": "clock", "seconds": 0.5, "overtime_seconds": 0.5}),
+        ("time", {"end": "clock", "seconds": 2, "starts": {own(own_goal): 1.0}}),
+    ],
+)
+def test_results_and_the_report_say_why_matches_ended(why, settings):
+    arena = RocketArena(RocketSettings(**settings), matches=3, seed=0)
+    ended = []
+    while len(ended) < 6:
+        decisions, results = arena.wait()
+        if len(results):
+            ended += [arena.endings[number] for number in results.ending]
         arena.act(decisions, np.zeros(len(decisions), np.int32))
+    assert set(ended) == {why}
     report = arena.play_report()
-    assert report["ended_by_time"] == 1
-    assert report["ended_by_goal"] == report["ended_by_idle"] == 0
+    assert {name: report[f"ended_by_{name}"] for name in arena.endings} == {
+        name: float(name == why) for name in arena.endings
+    }
+
+
+def test_a_reward_is_told_of_the_touches_of_its_own_step():
+    """Who touched the ball last and whether it is still kickoff are those after the step, not before it."""
+    told = []
+
+    def note(step, seconds):
+        touched = step.cars[:, :, field.TOUCHED] > 0
+        told.append((touched.copy(), step.last_team.copy(), step.kickoff.copy()))
+        return np.zeros_like(touched, np.float32)
+
+    settings = RocketSettings(rewards=RewardSettings(components={own(note): 1.0}), end="clock", seconds=60)
+    arena = RocketArena(settings, matches=2, seed=0)
+    player = TowardBallPlayer(settings, 0)
+    while not told or not told[-1][0].any():
+        decisions, _ = arena.wait()
+        arena.act(decisions, np.where(decisions.seat == 0, player.act(decisions).action, 0))
+    touched, last_team, kickoff = told[-1]
+    assert touched.any(axis=0).tolist() == [True, False]
+    assert last_team.tolist() == touched[:, 0].tolist()
+    assert kickoff.tolist() == (~touched[:, 0]).tolist()
+    for _, before, still in told[:-1]:
+        assert still.all()
+        assert not before.any()
 
 
 def test_the_last_action_is_forgotten_at_every_kickoff():

@@ -1,8 +1,10 @@
 """Rewards, starts and observations of the user's own: by name in settings, or handed over from Python."""
 
+import importlib
 import json
 import re
 import sys
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -204,6 +206,83 @@ def test_python_hands_over_functions_that_have_no_name():
     other = [own(lambda step, seconds, k=k: k) for k in range(2)]
     assert other[0] != other[1]
     assert own(fast_ball) == own(fast_ball)
+
+
+CLASSES = '''
+import numpy as np
+from sparring.games.rocket import field
+from sparring.games.rocket.states import near_goal
+
+class FastBall:
+    """A reward that depends on a number."""
+    def __init__(self, top=6000.0):
+        self.top = top
+    def __call__(self, step, seconds):
+        speed = np.linalg.norm(step.ball[:, field.BALL_VELOCITY], axis=1) / self.top
+        return np.repeat(speed[:, None], step.present.shape[1], axis=1)
+
+class Corner:
+    """A state mutator."""
+    def __init__(self, metres=6):
+        self.height = 100 * metres
+    def __call__(self, rng, team):
+        start = near_goal(rng, team)
+        start.ball[:] = (3000, 4000, self.height, 0, -1200, 0, 0, 0, 0)
+        return start
+
+class BallOnly:
+    """An observation builder."""
+    def __init__(self, columns=9):
+        self.columns = columns
+    def __call__(self, cars, world):
+        return world[:, : self.columns]
+'''
+
+
+@pytest.fixture
+def classes(tmp_path, monkeypatch):
+    """A module whose reward, start and observation are classes, as in RLGym."""
+    (tmp_path / "my_classes.py").write_text(CLASSES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("my_classes")
+    sys.modules.pop("my_classes", None)
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+@pytest.mark.parametrize(
+    ("named", "top", "height", "columns"),
+    [
+        (lambda module, name: f"my_classes:{name}", 6000, 600, 9),
+        (lambda module, name: own(getattr(module, name)), 6000, 600, 9),
+        (lambda module, name: own(getattr(module, name)(3)), 3, 300, 3),
+    ],
+    ids=["name", "class", "object"],
+)
+def test_rewards_starts_and_observations_can_be_classes(classes, named, top, height, columns, threads):
+    reward, start, seen = (named(classes, name) for name in ("FastBall", "Corner", "BallOnly"))
+    rewards = {"components": {reward: 2.0}, "zero_sum": False}
+    played = arena(4, rewards=rewards, starts={start: 1.0}, observation=seen, threads=threads)
+    assert played.spec.observation["own"].shape == (columns,)
+    begun = played.look(0).ball
+    np.testing.assert_allclose(begun[:3], [3000, 4000, height], atol=1)
+    decisions, _ = next(islice(steps(played, 4), 3, None))
+    np.testing.assert_array_equal(decisions.observation["own"], decisions.observation["world"][:, :columns])
+    speed = [np.linalg.norm(played.look(match).ball[field.BALL_VELOCITY]) for match in decisions.match.tolist()]
+    np.testing.assert_allclose(decisions.reward, 2 * np.float32(speed) / top, rtol=1e-5)
+    played.close()
+
+
+def test_a_preset_that_names_classes_trains(classes, tmp_path):
+    changes = {"observation: my_rocket:ball_only": "observation: my_classes:BallOnly, starts: {my_classes:Corner: 1}"}
+    changes |= {"my_rocket:height": "my_classes:FastBall"}
+    preset = PRESET
+    for before, after in changes.items():
+        preset = preset.replace(before, after)
+    (tmp_path / "classes.yaml").write_text(preset)
+    train(*load_config("classes.yaml", ["evaluation.opponents=[]"]), RunFolder(tmp_path / "run"), say=lambda text: None)
+    metrics = json.loads((tmp_path / "run/metrics.jsonl").read_text().splitlines()[0])
+    assert metrics["play/reward/my_classes:FastBall"] > 0
 
 
 PRESET = """

@@ -81,6 +81,7 @@ def test_evaluate_plays_by_the_clock_unless_told_otherwise():
     found = json.loads(done.stdout)
     assert found["decisions_per_match"] >= 2 * 15 * 15  # no goal ends it, and nobody is too idle
     assert len(found["points_per_minute"]) == 2
+    assert found["endings"] == {"goal": 0, "time": 2, "idle": 0, "overtime": 0}
     done = CliRunner().invoke(app, [*words, "--seconds", "3", "--end", "goal"])
     assert json.loads(done.stdout)["decisions_per_match"] <= 2 * 15 * 3
 

@@ -88,4 +88,20 @@ def test_a_level_match_goes_to_overtime_which_the_next_goal_ends():
     assert referee.overtime[0]
     verdict = step(referee, settings, goals=BLUE_GOAL, now=ball(600), before=ball(600))
     assert verdict.over[0]
-    assert ENDINGS[verdict.ending[0]] == "goal"
+    assert ENDINGS[verdict.ending[0]] == "overtime"
+
+
+def test_an_overtime_without_a_goal_ends_drawn():
+    settings = RocketSettings(end="clock", seconds=8 / 120, overtime_seconds=8 / 120)
+    referee = started()
+    assert not step(referee, settings).over[0]
+    verdict = step(referee, settings)
+    assert verdict.over[0]
+    assert ENDINGS[verdict.ending[0]] == "overtime"
+    assert referee.winner[0] == 0
+
+
+def test_a_level_match_without_overtime_ends_with_its_time():
+    verdict = step(started(), RocketSettings(end="clock", seconds=8 / 120, overtime_seconds=0))
+    assert verdict.over[0]
+    assert ENDINGS[verdict.ending[0]] == "time"

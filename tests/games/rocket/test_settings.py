@@ -1,15 +1,19 @@
 """Bad settings get one clear line; curricula go through their stages and come back where they were."""
 
+from multiprocessing import active_children
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sparring.core import InputError
+from sparring.core import InputError, load_game
 from sparring.core.settings import convert
 from sparring.games.rocket.arena import RocketArena
 from sparring.games.rocket.curriculum import RATINGS, Curriculum, elo
 from sparring.games.rocket.settings import RocketSettings
+from sparring.league import Seating, Style
+from sparring.league.selfplay import Plan, self_play
+from sparring.rollout import WorkerArena
 from sparring.training.config import load_config
 from sparring.training.opponents import find_opponents
 from sparring.training.self_play import SelfPlay
@@ -119,6 +123,29 @@ def test_a_trained_agent_is_not_taught_a_beginners_lessons_again():
     assert sum("reward schedules go on after 34,951,252 rows" in line for line in said) == 1
     plain = RocketArena(settings(), matches=2, seed=0)
     assert plain.go_on_after(1000) is None, "nothing that changes over time"
+
+
+REFUSED = "rocket changes with how it is played, as one arena; settings.threads plays on several cores"
+
+
+@pytest.mark.parametrize(
+    ("preset", "asked", "key"),
+    [("rocket-curriculum", "workers=2", "workers"), ("rocket-1v1", "cluster.address=auto", "cluster")],
+)
+def test_several_processes_are_refused_by_the_settings_alone(preset, asked, key):
+    with pytest.raises(InputError, match=f"^{preset}: {key}: {REFUSED}$"):
+        load_config(preset, [asked])
+
+
+def test_several_processes_are_refused_before_any_begins(tmp_path):
+    game = load_game("rocket")
+    with pytest.raises(InputError, match=f"^workers: {REFUSED}$"):
+        WorkerArena(game, settings(), matches=4, seed=0, workers=2)
+    seating, plan = Seating.of("rule", game="rocket"), Plan(matches=4, workers=2)
+    with pytest.raises(InputError, match=f"^workers: {REFUSED}$"):
+        self_play(seating, tmp_path / "store", plan, style=Style(), say=print)
+    assert not (tmp_path / "store").exists()
+    assert not active_children()
 
 
 @pytest.mark.parametrize("preset", ["rocket-1v1", "rocket-1v1-lstm", "rocket-curriculum"])

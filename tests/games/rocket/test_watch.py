@@ -40,7 +40,7 @@ def test_a_recording_has_every_frame_of_its_match(recordings):
     assert first.orange.tolist() == [False, False, True, True]
     assert np.abs(np.diff(first.cars[:, 0], axis=0)).max() < 200
     assert best_for_blue(recordings).reward[:2].sum() == max(r.reward[:2].sum() for r in recordings)
-    assert re.match(r"rule \d : \d <b>toward</b> after 3 s, touches \d+ : \d+", summary(first))
+    assert re.match(r"rule \d : \d <b>toward</b>, ended by time after 3 s, touches \d+ : \d+", summary(first))
 
 
 def test_matches_of_an_arena_are_followed_to_their_last_goal():
@@ -57,6 +57,7 @@ def test_matches_of_an_arena_are_followed_to_their_last_goal():
             page = record.render(("ann", "</script>")).decode()
             data = match_in(page)
             assert data["goals"][-1] == [points[0], points[2]]
+            assert data["ending"] == arena.endings[results.ending[at]]
             assert record.margin == abs(points[0] - points[2])
             assert 60 <= len(data["ball"]) <= 76
             assert len(data["orange"]) == 2
@@ -74,6 +75,7 @@ def test_the_page_stands_alone_and_holds_the_match(recordings):
     assert "<b>toward" not in page
     assert "default-src 'none'" in page
     data = match_in(page)
+    assert data["ending"] == "time"
     assert len(data["ball"]) == len(data["cars"]) == len(data["goals"]) == 45
     assert len(data["pads"]) == 34
     assert len(data["taken"]) == 45

@@ -4,7 +4,7 @@ With threads, one group more than there are threads keeps every thread busy whil
 ready. The arena also knows the stage of the curriculum and adds up what its groups report.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import pairwise
 
@@ -32,6 +32,7 @@ from sparring.games.rocket.curriculum import Curriculum, elo
 from sparring.games.rocket.group import FieldView, Group
 from sparring.games.rocket.observation import observation_fields
 from sparring.games.rocket.own import Own, own_observation
+from sparring.games.rocket.referee import ENDINGS
 from sparring.games.rocket.settings import OBSERVATIONS, STORED, RocketSettings
 from sparring.games.rocket.tally import Tally
 
@@ -63,6 +64,9 @@ def rocket_spec(settings: RocketSettings) -> GameSpec:
 
 class RocketArena(ClosingArena):
     """Matches of mixed modes. In a match of a smaller mode only the first seats of each team have rows."""
+
+    endings: Sequence[str] = ENDINGS
+    """See `sparring.core.Explaining`."""
 
     def __init__(self, settings: RocketSettings, *, matches: int, seed: int) -> None:
         self._spec = rocket_spec(settings)

@@ -232,6 +232,7 @@ class Group:
             failed=failed[ended],
             points=np.repeat(self._referee.goals[ended], seats // 2, axis=1).astype(np.float32),
             minutes=(self._referee.seconds[ended] / 60).astype(np.float32),
+            ending=ending[ended],
         )
         self.tally.end(self._referee.seconds[ended], winner, ending[ended])
         for index in np.flatnonzero(failed).tolist():  # what broke may stay broken

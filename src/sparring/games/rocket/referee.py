@@ -18,9 +18,10 @@ _BOUNCE = 400.0
 """Height above rest that a ball may regain within a step after it bounced."""
 
 
-ENDINGS = ("goal", "time", "idle")
-"""Why a match ends: a goal in a match to one goal or in overtime, its time, too long without a touch."""
-_GOAL, _TIME, _IDLE = range(len(ENDINGS))
+ENDINGS = ("goal", "time", "idle", "overtime")
+"""Why a match ends: the goal of a match to one goal, its time, too long without a touch, in overtime (by a goal or, if
+it is drawn, by its end)."""
+_GOAL, _TIME, _IDLE, _OVERTIME = range(len(ENDINGS))
 
 
 class Verdict(NamedTuple):
@@ -192,7 +193,7 @@ def _judge_by_the_clock(
         late = seconds[match] >= limits.seconds - _SLACK and (landed[match] or scored or overtime[match])
         too_late = seconds[match] >= limits.seconds + limits.overtime - _SLACK
         over[match] = too_late or (late and ahead[match] != 0)
-        ending[match] = _GOAL if scored and overtime[match] else _TIME
+        ending[match] = _OVERTIME if overtime[match] else _TIME
         begins = late and not over[match] and not overtime[match]
         overtime[match] |= begins
         kickoff[match] = not over[match] and (begins or scored)

@@ -62,6 +62,8 @@ class Recording:
     """`float32[n]` what each car was paid in all."""
     outcome: float
     """1 if blue won, -1 if orange did."""
+    ending: str
+    """Why it ended: one of `referee.ENDINGS`."""
 
 
 def record(
@@ -111,6 +113,8 @@ class Film:
     """`float32[n]` what each car was paid in all."""
     outcome: float
     """1 if blue won, -1 if orange did."""
+    ending: str
+    """Why it ended: one of `referee.ENDINGS`."""
 
     def recording(self, names: Sequence[str]) -> Recording:
         """As arrays, between the players called `names`."""
@@ -133,6 +137,7 @@ class Film:
             goals=goals,
             reward=self.reward,
             outcome=self.outcome,
+            ending=self.ending,
         )
 
     def page(self, names: Sequence[str]) -> bytes:
@@ -168,12 +173,14 @@ class Camera:
         room, team = spec.seats // 2, int((~frames[0].orange).sum())
         seats = np.concatenate((np.arange(team), room + np.arange(team)))
         assert results.points is not None, "the arena counts goals"
+        assert results.ending is not None, "the arena says why matches end"
         return Film(
             frames=frames,
             seconds_a_frame=int(spec.settings["tick_skip"]) / field.TICKS,
             goals=(int(results.points[at, 0]), int(results.points[at, room])),
             reward=(self._paid[slot] + results.reward[at])[seats],
             outcome=float(results.outcome[at, 0]),
+            ending=self._arena.endings[results.ending[at]],
         )
 
 
@@ -197,7 +204,8 @@ def summary(recording: Recording) -> str:
     sides = [int(touches[recording.orange == side].sum()) for side in (False, True)]
     seconds = len(recording.ball) * recording.seconds_a_frame
     first, second = recording.names
-    return f"{first} {blue} : {orange} {second} after {seconds:.0f} s, touches {sides[0]} : {sides[1]}"
+    ended = f"ended by {recording.ending} after {seconds:.0f} s"
+    return f"{first} {blue} : {orange} {second}, {ended}, touches {sides[0]} : {sides[1]}"
 
 
 def write_recording(recording: Recording, page: Path, picture: Path | None) -> list[Path]:
@@ -232,6 +240,7 @@ def html_page(recording: Recording) -> str:
         "demolished": recording.demolished.astype(int).tolist(),
         "orange": recording.orange.astype(int).tolist(),
         "goals": recording.goals.tolist(),
+        "ending": recording.ending,
         "taken": [np.flatnonzero(away).tolist() for away in recording.taken],
         "pads": field.PAD_POSITIONS.astype(int).tolist(),
     }
