@@ -103,7 +103,7 @@ def arena_of_fewer(self, settings, *, matches, seed):
         ({"spec": spec_with("chess")}, "spec: its game is 'chess', and the game's name 'connect-four'"),
         ({"arena": arena_of_fewer}, "arena: it has 7 matches, but was asked for 8"),
         ({"players": {"stubborn": Stubborn}}, "player 'stubborn': action 7 is not legal in its row"),
-        ({"players": {"lists": Lists}}, "player 'lists': act must give Answers with int32[8] actions, got [0, 0"),
+        ({"players": {"lists": Lists}}, "player 'lists': Answers: action = [0, 0"),
         ({"players": {"none": lambda: None}}, "player 'none': TypeError: "),
         ({"fits": lambda self, trained, spec: "never"}, "fits: weights must fit what they were trained for, and it"),
         ({"model": lambda self, spec: object()}, "model: object has no `states`, `legal`, `apply`"),

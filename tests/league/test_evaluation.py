@@ -87,9 +87,16 @@ def test_numbers_that_make_no_sense_are_refused(asked, message):
         sparring.evaluate("path", "random", game="hex", settings={"size": 3}, **asked)
 
 
-@pytest.mark.parametrize("name", ["temperature", "policy_threshold", "simulations", "threads", "patience"])
-def test_a_style_that_makes_no_sense_is_refused(name):
-    with pytest.raises(InputError, match=f"{name} = -1: allowed: a number, 0 or more"):
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        *[(name, "a number, 0 or more") for name in ("temperature", "patience")],
+        ("policy_threshold", "a number, 0 to 1"),
+        *[(name, "a whole number, 0 or more") for name in ("simulations", "threads")],
+    ],
+)
+def test_a_style_that_makes_no_sense_is_refused(name, allowed):
+    with pytest.raises(InputError, match=f"{name} = -1: allowed: {allowed}"):
         sparring.Style(**{name: -1})
 
 
