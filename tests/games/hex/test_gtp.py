@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +14,7 @@ from sparring.games.hex import HexSettings
 from sparring.games.hex.analysis import describe_search, position
 from sparring.games.hex.gtp import GtpSession, serve
 from sparring.games.hex.text import cell_name, mirrored
+from sparring.league import Seating, Style
 
 
 class FirstFree:
@@ -310,3 +313,27 @@ def test_an_analysis_names_moves_as_the_board_lies():
         {"move": cell_name(3, 7), "policy": 0.75, "visits": 1},
     ]
     assert json.loads(json.dumps(data)) == data
+
+
+def test_the_dialogue_of_the_docs(monkeypatch):
+    page = (Path(__file__).parents[3] / "docs" / "search.md").read_text()
+    dialogue = re.search(r"^```gtp\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+    exchanges = [each.partition("\n") for each in dialogue.strip().split("\n\n")]
+    seating = Seating.of("hex-7x7", game="hex", networks=True)
+    session = GtpSession(
+        seating.settings,
+        lambda board, looks: seating.searcher(board, seed=0, style=Style(simulations=looks, device="cpu")),
+        simulations=64,
+        name="",
+        version="",
+    )
+    monkeypatch.setattr("sparring.games.hex.gtp_reports.monotonic", lambda: 0.0)  # so it reports once, at the end
+
+    def lasting(text):
+        """Without what another processor's rounding may change: numbers, and the moves later in a variation."""
+        text = re.sub(r"(?<= )\d\.\d{4}|(?<=visits )\d+", "0", text)
+        return [re.sub(r"(?<= pv )(\w+).*", r"\1", line).rstrip() for line in text.splitlines()]
+
+    for command, _, answer in exchanges:
+        assert lasting(wire(session, command, patience=63).strip()) == lasting(answer), command
+    assert len(exchanges) > 12
