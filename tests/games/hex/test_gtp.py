@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -257,6 +258,22 @@ def test_a_move_can_be_found_with_reports(session):
     said = wire(session, "lz-genmove_analyze w 10000", "kata-genmove_analyze b", "showboard")
     assert said.startswith(f"=\n{INFO.format(64)}\nplay b1\n\n=\ninfo move c1 visits 64 utility")
     assert " 1  X O X  1" in said
+
+
+def test_the_search_for_a_move_is_announced():
+    thought = []
+
+    @contextmanager
+    def thinking():
+        thought.append("begun")
+        yield
+        thought.append("ended")
+
+    session = GtpSession(HexSettings(size=3), FirstFree(), simulations=1, name="", version="", thinking=thinking)
+    wire(session, "play black a1", "showboard", "lz-analyze")
+    assert thought == []
+    wire(session, "genmove white", "reg_genmove black")
+    assert thought == ["begun", "ended"] * 2
 
 
 def test_hexgui_is_told_what_it_can_ask(session):
