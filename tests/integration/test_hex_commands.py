@@ -1,6 +1,7 @@
 """Self-play, GTP and analysis as other programs start them."""
 
 import json
+import re
 import time
 
 import numpy as np
@@ -71,12 +72,21 @@ def test_gtp_and_analysis_from_a_checkpoint(checkpoint, tmp_path):
     assert answers[0] == "="
     assert answers[2].startswith("=3 ")
     assert "? unknown command: rubbish" in answers
+    script = "play black a1\nplay black b1\nkata-analyze black 1\nlz-genmove_analyze black 1\nundo\nshowboard\n"
+    gtp = run("gtp", "hex", checkpoint, "--simulations", "8", input=script)
+    answers = gtp.stdout.split("\n\n")
+    assert answers[:2] == ["=", "="]
+    assert re.match(r"=\ninfo move \w+ visits [1-9]\d* utility ", answers[2])
+    assert re.match(r"=\ninfo move \w+ visits [1-9]\d* winrate \d+ prior ", answers[3])
+    assert re.search(r"\nplay [a-d][1-4]$", answers[3])
+    assert answers[5].count("X") == 2
     record = tmp_path / "game.sgf"
     record.write_text("(;FF[4]GM[11]SZ[4];B[a1];W[b2];B[a2])")
     page = tmp_path / "game.html"
     analysis = run("analyse", "hex", checkpoint, record, "--simulations", "8", "--page", page)
     lines = [json.loads(line) for line in analysis.stdout.splitlines()]
     assert [line["ply"] for line in lines] == [0, 1, 2, 3]
+    assert re.search(r"analysis 100%  0:00 left  32 of 32 simulations, [\d,]+ per second", analysis.stderr)
     assert all(sum(c["visits"] for c in line["candidates"]) == 8 or line["ply"] for line in lines)
     assert lines[3]["moves"] == ["a1", "b2", "a2"]
     for line in lines:
@@ -92,6 +102,12 @@ def test_gtp_and_analysis_from_a_checkpoint(checkpoint, tmp_path):
         pytest.approx((1 + sign * line["value"]) / 2, abs=1e-4)
         for sign, line in zip((1, -1, 1, -1), lines, strict=True)
     ]
+    record.write_text("(;GM[11]AB[a1][b2]AW[d4]SZ[4];W[c2];W[c3])")
+    analysis = run("analyse", "hex", checkpoint, record, "--simulations", "8", "--page", page)
+    lines = [json.loads(line) for line in analysis.stdout.splitlines()]
+    assert [line["to_move"] for line in lines] == ["white", "white", "black"]
+    shown = game_in(page.read_text())
+    assert (shown["seats"], shown["setup"]) == ([1, 1, 0], [[0, 0], [5, 0], [15, 1]])
     bad = run("analyse", "hex", checkpoint, tmp_path / "none.sgf")
     assert bad.returncode == 2
     assert "none.sgf" in bad.stderr

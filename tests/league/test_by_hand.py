@@ -3,9 +3,12 @@
 import io
 import sys
 import termios
+import time
 
 import numpy as np
 import pytest
+from rich.console import Console
+from rich.text import Text
 
 from sparring.core import Answers, InputError
 from sparring.games.hex.model import HexModel
@@ -72,8 +75,42 @@ def test_a_swap_is_offered_and_the_mirrored_stone_marked(play):
     _, shown, _ = play("swap", seat=1, swap=True)
     assert "You may swap" in shown
     assert "Your move, or swap: " in shown
+    first, again = shown.split("Column plays b1.\n")[1:]
+    assert first.startswith("   a b c\n 1  .[X].  1\n  2  . . .  2\n")
+    assert again.startswith("   a b c\n 1  .[X].  1\n  2  O . .  2\n"), "b1 became a2, and was free for the answer"
     _, shown, _ = play("a1", swap=True)
     assert "You may swap" not in shown
+
+
+def test_a_rivals_swap_is_told_and_the_mirrored_stone_marked(monkeypatch, capsys):
+    class Swapping(Column):
+        def act(self, decisions):
+            swap = decisions.legal.shape[1] - 1
+            return Answers(action=np.array([swap], np.int32)) if decisions.legal[0, swap] else super().act(decisions)
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO("c1\n"))
+    seating = Seating.of(Swapping(), game="hex", settings={"size": 3, "swap": True})
+    assert play_by_hand(seating, seat=0, seed=0, style=Style()) is None
+    swapped = draw_board(3, stones_after(3, [2, 9]), last=6)
+    assert "   3 [O]. .  3" in swapped
+    assert f"Swapping swaps.\n{swapped}\n" in capsys.readouterr().out
+
+
+def test_a_rival_that_takes_its_time_is_said_to_think(monkeypatch, capsys):
+    monkeypatch.setattr("sparring.report.progress.PATIENCE", 0.05)
+    said = []
+
+    class Slow(Column):
+        def act(self, decisions):
+            time.sleep(0.3)
+            return super().act(decisions)
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO("c1\nhint\n"))
+    play_by_hand(Seating.of(Slow(), game="hex", settings={"size": 3}), seat=0, seed=0, style=Style(), say=said.append)
+    assert said == ["Slow is thinking"] * 2, "at its move and at the hint"
+    monkeypatch.setattr(sys, "stdin", io.StringIO("c1\nhint\n"))
+    play_by_hand(Seating.of(Column(), game="hex", settings={"size": 3}), seat=0, seed=0, style=Style(), say=said.append)
+    assert len(said) == 2
 
 
 def test_undo_goes_back_to_the_persons_last_decision(play, tmp_path):
@@ -165,10 +202,25 @@ def test_a_terminal_gets_colours(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    print_text(board("a1", "b1"))
+    print_text(draw_board(3, [1, 0, 0, 0, 2, 0, 0, 0, 1], last=4, chain=[8]))
     shown = capsys.readouterr().out
-    assert "\x1b[" in shown
-    assert "a b c" in shown
+    coloured, red, blue = Text.from_ansi(shown), 1, 4
+    assert coloured.plain.rstrip("\n") == draw_board(3, [1, 0, 0, 0, 2, 0, 0, 0, 1], last=4, chain=[8])
+
+    def colours(sign):
+        return {
+            (style.color and style.color.number, bool(style.reverse))
+            for at, found in enumerate(coloured.plain)
+            if found == sign
+            for style in [coloured.get_style_at_offset(Console(), at)]
+        }
+
+    assert colours("X") == {(red, False)}
+    assert colours("#") == {(red, True)}
+    assert colours("O") == {(blue, True)}, "the last stone is reversed"
+    assert colours("a") == {(red, False)}, "black's edges"
+    assert colours("2") == {(blue, False)}, "white's edges"
+    assert colours(".") == {(None, False)}
 
 
 def test_the_kernels_that_show_the_end_are_compiled_before_the_first_question(play, monkeypatch):

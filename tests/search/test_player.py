@@ -50,16 +50,17 @@ def test_lines_are_playable_and_their_values_add_up_to_the_roots(search):
     for tree in trees:
         lines = root_lines(tree_search.forest, tree)
         assert sorted(lines) == np.flatnonzero(found.visits[tree]).tolist()
-        total = sum(value * found.visits[tree, action] for action, (value, _) in lines.items())
+        total = sum(value * found.visits[tree, action] for action, (value, _, _) in lines.items())
         mean = (total + tree_search.forest.value[tree, 0]) / (found.visits[tree].sum() + 1)
         assert mean == pytest.approx(found.value[tree], abs=1e-5)
-        for action, (_, line) in lines.items():
+        for action, (_, prior, line) in lines.items():
+            assert prior == pytest.approx(tree_search.forest.prior[tree, 0, action])
             assert line[0] == action
             here = states[tree : tree + 1]
             for step in line:
                 assert model.legal(here)[0, step]
                 here = model.apply(here, np.array([step], np.int32))
-        assert max(len(line) for _, line in lines.values()) > 1
+        assert max(len(line) for _, _, line in lines.values()) > 1
 
 
 @pytest.mark.parametrize("search", [PuctSettings(simulations=30), GumbelSettings(simulations=30)], ids=str)
@@ -152,3 +153,41 @@ def test_a_continued_player_draws_as_an_uninterrupted_one():
     other.restore(arena.snapshot())
     for _ in range(4):
         assert np.array_equal(step(arena, one).action, step(other, two).action)
+
+
+@pytest.mark.parametrize("search", [PuctSettings(simulations=30), GumbelSettings(simulations=30)], ids=str)
+def test_pondering_is_a_search_that_goes_on(search):
+    model, states = positions(HexSettings(size=4), 3, plies=4, seed=0)
+    trees, everywhere = np.arange(3, dtype=np.int32), np.ones(3, np.bool_)
+
+    def fresh():
+        return make_search(Evaluator(model, NoiseNetwork(16), actions=16), search, trees=3)
+
+    searched, pondering = fresh(), fresh()
+    steps = pondering.ponder(trees, states, np.random.default_rng(0))
+    for again in range(1, 3):
+        found = searched.search(trees, states, np.random.default_rng(0), simulate=everywhere)
+        for _ in range(30):
+            next(steps)
+        so_far = pondering.found(trees)
+        for name in ("action", "policy", "value", "visits"):
+            assert np.array_equal(getattr(so_far, name), getattr(found, name)), (again, name)
+    for _ in range(500):
+        next(steps)
+    forest = pondering.forest
+    assert forest.keys.shape[1] > 61, "it has grown"
+    assert (forest.visits[:, 0].sum(axis=1) == 560).all()
+    for tree in trees:
+        for node in range(1, forest.used[tree]):
+            above, action = forest.parent[tree, node], forest.action_from_parent[tree, node]
+            assert forest.child[tree, above, action] == node
+            below = model.apply(forest.states[tree, above][None], np.array([action], np.int32))[0]
+            assert np.array_equal(below, forest.states[tree, node])
+            assert forest.visits[tree, above, action] == 1 + forest.visits[tree, node].sum() or forest.over[tree, node]
+
+
+def test_minimax_says_that_it_cannot_ponder():
+    player = search_player(engine(1), "main", MinimaxSettings(), play=PlaySettings(), seed=0)
+    rows, _ = small.arena(4, matches=1).wait()
+    with pytest.raises(TypeError, match="only gumbel and puct can go on looking"):
+        player.ponder(rows, np.random.default_rng(0))

@@ -27,8 +27,10 @@ def gtp(
 ) -> None:
     """Play over the Go Text Protocol on standard input and output, as HexGUI and tournament managers speak it."""
     from sparring import __version__
+    from sparring.core.lines import Lines
     from sparring.games.hex.gtp import GtpSession, serve
     from sparring.league import Seating, Style
+    from sparring.report.progress import announced
 
     seating = Seating.of(player, game=game, settings=game_settings(context), networks=True)
     session = GtpSession(
@@ -39,8 +41,9 @@ def gtp(
         simulations=simulations,
         name=f"Sparring {player}",
         version=__version__,
+        thinking=lambda: announced(f"{player} is thinking", say),
     )
-    for answer in serve(session, sys.stdin):
+    for answer in serve(session, Lines(sys.stdin.fileno())):
         print(answer, end="", flush=True)
 
 
@@ -70,13 +73,25 @@ def analyse(
     from sparring.games.hex.page import game_page
     from sparring.games.hex.text import load_sgf
     from sparring.league import Seating, Style
+    from sparring.report.progress import ProgressLine
 
     seating = Seating.of(player, game=game, settings=game_settings(context), networks=True)
     style = Style(simulations=simulations, device=device, threads=threads)
     game_record, analyses = load_sgf(record), []
-    for found in analyse_record(game_record, lambda board: seating.searcher(board, seed=seed, style=style), seed=seed):
-        print(json.dumps(found), flush=True)
-        analyses.append(found)
+    with ProgressLine("analysis", total=1) as line:
+
+        def tell(done: int, total: int) -> None:
+            line.update(done / total, f"{done:,} of {total:,} simulations, {line.per_second * total:,.0f} per second")
+
+        for found in analyse_record(
+            game_record,
+            lambda board: seating.searcher(board, seed=seed, style=style),
+            simulations=simulations,
+            seed=seed,
+            tell=tell,
+        ):
+            print(json.dumps(found), flush=True)
+            analyses.append(found)
     if page is not None:
         write_page(page, game_page(game_record, analyses=analyses))
         say(f"the analysed game is in {page}")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import (
+    Answers,
     Arena,
     Array,
     Attending,
@@ -26,6 +27,7 @@ from sparring.core.by_hand import Course, Recording, Resigned, Seated, Showing, 
 from sparring.core.files import write_file
 from sparring.league.entrants import HUMAN, Style
 from sparring.league.seating import Seating
+from sparring.report.progress import announced
 
 
 def play_by_hand(
@@ -53,8 +55,14 @@ def play_by_hand(
     if save is not None and save.exists():
         raise InputError(f"--save {save}: exists already")
     with seating.seated(matches=1, seed=seed, style=style, say=say) as ((rival,), arena):
-        course = Course(seat=seat, rival=seating.entrants[0].name, hint=rival.act)
-        match = _Match(arena, game.model(spec), human, rival, course, slow=seating.entrants[0].is_network)
+        name = seating.entrants[0].name
+
+        def answer(rows: Decisions) -> Answers:
+            with announced(f"{name} is thinking", say):
+                return rival.act(rows)
+
+        course = Course(seat=seat, rival=name, hint=answer)
+        match = _Match(arena, game.model(spec), human, answer, course, slow=seating.entrants[0].is_network)
         if isinstance(human, Attending):
             human.attend(arena)
         if isinstance(arena, Naming):
@@ -78,7 +86,8 @@ class _Match:
     arena: Arena
     model: ForwardModel | None
     human: Player
-    rival: Player
+    answer: Callable[[Decisions], Answers]
+    """What the rival does."""
     course: Course
     slow: bool
     """The rival's first answer takes long: it is a network."""
@@ -126,7 +135,7 @@ class _Match:
         mine = rows.seat == self.course.seat
         actions = np.empty(len(rows), np.int32)
         if not mine.all():
-            actions[~mine] = self.rival.act(rows.take(np.flatnonzero(~mine))).action
+            actions[~mine] = self.answer(rows.take(np.flatnonzero(~mine))).action
         if mine.any():
             self.course.undoable = len(self.earlier)
             actions[mine] = self.human.act(rows.take(np.flatnonzero(mine))).action

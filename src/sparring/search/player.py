@@ -1,6 +1,6 @@
 """The search player: one search for all its rows, then the move it found for each."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import numpy as np
@@ -13,7 +13,7 @@ from sparring.search.evaluator import Evaluator
 from sparring.search.gumbel import Gumbel, GumbelSettings
 from sparring.search.minimax import Minimax, MinimaxSettings
 from sparring.search.puct import Puct, PuctSettings
-from sparring.search.tree import root_lines
+from sparring.search.tree import Line, root_lines
 from sparring.search.waves import Found, TreeSearch
 
 SearchSettings = GumbelSettings | PuctSettings | MinimaxSettings
@@ -106,9 +106,21 @@ class SearchPlayer:
         everywhere = np.ones(len(decisions), np.bool_) if simulate is None else simulate
         return self._search.search(decisions.match, states, rng, simulate=everywhere)
 
-    def lines(self, match: int) -> dict[int, tuple[float, list[int]]]:
-        """Value and principal variation by action, as the last look at `match` left them; see `root_lines`."""
-        forest = self._search.forest if isinstance(self._search, TreeSearch) else None
+    def ponder(self, decisions: Decisions, rng: np.random.Generator) -> Iterator[None]:
+        """Looks at the rows without an end, one simulation further with each step, and `found` says what it sees.
+
+        After as many steps as a move has simulations, it has seen what `look` finds.
+        """
+        states = self.evaluator.model.states(decisions.observation, decisions.legal)
+        return self._tree_search().ponder(decisions.match, states, rng)
+
+    def found(self, match: int) -> Found:
+        """What pondering has found so far in `match`, as the one row of it."""
+        return self._tree_search().found(np.array([match], np.int32))
+
+    def lines(self, match: int) -> dict[int, Line]:
+        """What is known of each action, as the last look at `match` left it."""
+        forest = self._tree_search().forest
         return {} if forest is None else root_lines(forest, match)
 
     def snapshot(self) -> dict[str, Array]:
@@ -135,6 +147,11 @@ class SearchPlayer:
             "search_batch": counters.mean_batch,
             "cache_hits": counters.hit_rate,
         }
+
+    def _tree_search(self) -> TreeSearch:
+        if not isinstance(self._search, TreeSearch):
+            raise TypeError("minimax looks at a fixed number of moves; only gumbel and puct can go on looking")
+        return self._search
 
     def _take_moves(
         self, found: Found, moved: NDArray[np.int32], legal: NDArray[np.bool_], rng: np.random.Generator

@@ -60,6 +60,16 @@ class Forest(NamedTuple):
             total=np.zeros(edges, np.float64),
         )
 
+    def larger(self, nodes: int) -> "Forest":
+        """The same trees with space for `nodes` nodes each."""
+        trees, held = self.keys.shape
+        made = Forest.empty(trees, nodes, self.prior.shape[2], self.states[0])
+        arrays: dict[str, Array] = self._asdict()
+        for name, array in arrays.items():
+            room: Array = getattr(made, name)
+            room[(slice(None), slice(held))[: array.ndim]] = array
+        return made
+
 
 class Leaves(NamedTuple):
     """Where one simulation in each of k trees ended."""
@@ -215,18 +225,27 @@ def mean_value(forest: Forest, t: int, node: int) -> float:
     return total / count
 
 
-def root_lines(forest: Forest, t: int) -> dict[int, tuple[float, list[int]]]:
-    """By visited action of tree `t`'s root: the mean value for the seat to move there, and the principal variation.
+class Line(NamedTuple):
+    """What a search knows of an action of its root."""
 
-    A principal variation begins with the action and goes on with the most visited action of each node.
-    """
-    lines: dict[int, tuple[float, list[int]]] = {}
+    value: float
+    """The mean value for the seat to move there."""
+    prior: float
+    """The network's own policy."""
+    actions: list[int]
+    """The principal variation: the action, then the most visited action of each node."""
+
+
+def root_lines(forest: Forest, t: int) -> dict[int, Line]:
+    """What tree `t` holds of each visited action of its root."""
+    lines: dict[int, Line] = {}
     for action in np.flatnonzero(forest.visits[t, 0]).tolist():
         line, node = [action], int(forest.child[t, 0, action])
         while node >= 0 and forest.visits[t, node].any():
             line.append(int(forest.visits[t, node].argmax()))
             node = int(forest.child[t, node, line[-1]])
-        lines[action] = float(forest.total[t, 0, action] / forest.visits[t, 0, action]), line
+        value = float(forest.total[t, 0, action] / forest.visits[t, 0, action])
+        lines[action] = Line(value, float(forest.prior[t, 0, action]), line)
     return lines
 
 

@@ -1,5 +1,6 @@
 """Tree search for all matches at once: each wave runs one simulation in every tree and asks the network once."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -67,11 +68,7 @@ class TreeSearch:
         Where `simulate: bool[k]` is false the network's own policy and value are the answer.
         """
         strategy = self._strategy
-        if self.forest is None:
-            nodes = strategy.simulations * (2 if strategy.reuse_tree else 1) + 1
-            self.forest = Forest.empty(self._trees, nodes, self._evaluator.actions, states)
-        forest = self.forest
-        self._plant(forest, trees, states)
+        forest = self._plant_all(trees, states)
         policy, value = forest.prior[trees, 0], forest.value[trees, 0]
         action = policy.argmax(axis=1).astype(np.int32)
         rows = np.flatnonzero(simulate)
@@ -83,6 +80,36 @@ class TreeSearch:
             action[rows], policy[rows] = strategy.decide(forest, simulated)
             value[rows] = root_values(forest, simulated)
         return Found(action=action, policy=policy, value=value, visits=forest.visits[trees, 0])
+
+    def ponder(self, trees: Ints, states: Array, rng: np.random.Generator) -> Iterator[None]:
+        """Searches `states: state[k]` without an end, one simulation further with each step; see `found`.
+
+        It searches again and again, each time on what it has. So the first steps do what `search` does. Trees grow.
+        """
+        forest = self._plant_all(trees, states)
+        while True:
+            nodes = int(forest.used[trees].max()) + self._strategy.simulations
+            if nodes > forest.keys.shape[1]:
+                self.forest = forest = forest.larger(2 * nodes)
+            self._strategy.begin(forest, trees, np.arange(len(trees)), rng)
+            for simulation in range(self._strategy.simulations):
+                self._wave(forest, trees, simulation)
+                yield
+
+    def found(self, trees: Ints) -> Found:
+        """What pondering has found so far in `trees: int32[k]`."""
+        assert self.forest is not None, "nothing has been searched"
+        action, policy = self._strategy.decide(self.forest, trees)
+        value = root_values(self.forest, trees)
+        return Found(action=action, policy=policy, value=value, visits=self.forest.visits[trees, 0])
+
+    def _plant_all(self, trees: Ints, states: Array) -> Forest:
+        """The forest, with `states` as the roots of `trees`."""
+        if self.forest is None:
+            nodes = self._strategy.simulations * (2 if self._strategy.reuse_tree else 1) + 1
+            self.forest = Forest.empty(self._trees, nodes, self._evaluator.actions, states)
+        self._plant(self.forest, trees, states)
+        return self.forest
 
     def _plant(self, forest: Forest, trees: Ints, states: Array) -> None:
         """Makes `states` the roots: reused where the last search of the tree reached them, else evaluated."""

@@ -1,6 +1,10 @@
 """GTP as HexGUI and tournament managers speak it: every line answered, nothing crashes."""
 
+import itertools
 import json
+import re
+from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +15,7 @@ from sparring.games.hex import HexSettings
 from sparring.games.hex.analysis import describe_search, position
 from sparring.games.hex.gtp import GtpSession, serve
 from sparring.games.hex.text import cell_name, mirrored
+from sparring.league import Seating, Style
 
 
 class FirstFree:
@@ -31,14 +36,39 @@ class FirstFree:
         first = min(free, key=lambda action: mirrored(self.size, action)) if decisions.seat[0] else free[0]
         return Answers(action=np.array([first], np.int32))
 
-    def look(self, decisions, rng):
-        action = self.act(decisions).action
-        visits, policy = np.zeros((2, 1, decisions.legal.shape[1]))
-        visits[0, action], policy[0, action] = 5, 0.5
+    def ponder(self, decisions, rng):
+        self.pondered = decisions
+        for self.steps in itertools.count(1):
+            yield
+
+    def found(self, match):
+        """All simulations so far went to the move it would play; it thinks of one other."""
+        action = self.act(self.pondered).action
+        visits, policy = np.zeros((2, 1, self.pondered.legal.shape[1]))
+        visits[0, action], policy[0, action], policy[0, 8] = self.steps, 0.5, 0.25
         return SimpleNamespace(action=action, value=np.zeros(1), policy=policy, visits=visits)
 
     def lines(self, match):
-        return {}
+        action = int(self.act(self.pondered).action[0])
+        return {action: (0.2, 0.3, [action, 2])}
+
+
+class Typed:
+    """A client that sends `lines`, each after its `patience` of looks whether there is more."""
+
+    def __init__(self, *lines, patience=0):
+        self.lines = list(lines)
+        self.patience = patience
+        self.looks = 0
+
+    def __iter__(self):
+        while self.lines:
+            self.looks = 0
+            yield self.lines.pop(0)
+
+    def waiting(self, *, block=False):
+        self.looks += 1
+        return block or self.looks > self.patience
 
 
 @pytest.fixture
@@ -98,11 +128,19 @@ def test_every_listed_command_is_known(session):
         "play black",
         "play black z9",
         "play red a1",
-        "play white a1",
         "play black swap-pieces",
         "genmove",
         "genmove red",
-        "genmove white",
+        "genmove black white",
+        "reg_genmove",
+        "all_legal_moves red",
+        "loadsgf",
+        "loadsgf /nowhere/at-all.sgf",
+        "lz-analyze soon",
+        "lz-analyze black 10 interval",
+        "kata-analyze 10 ownership true",
+        "kata-analyze maxmoves -3",
+        "kata-genmove_analyze red",
         "undo",
         "time_settings 1",
         "time_settings a b c",
@@ -123,14 +161,127 @@ def test_malformed_lines_are_answered_and_change_nothing(session, line):
     assert session.answer("play white b2") == "? white cannot play b2 here"
 
 
-def test_lz_analyze_answers_once_as_leela_zero_does(session):
+def test_either_colour_may_play_at_any_time(session):
+    for line in ["play white a1", "play black b1", "play black c2", "play white b2"]:
+        assert session.answer(line) == "="
+    assert session.answer("showboard").splitlines()[2:5] == [" 1  O X .  1", "  2  . O X  2", "   3  . . .  3"]
+    assert session.answer("reg_genmove black") == "= c1"
+    assert session.answer("genmove black") == "= c1"
+    assert session.answer("genmove black") == "= a2"
+    assert session.answer("genmove white") == "= a3"
+    for _ in range(5):
+        assert session.answer("undo") == "="
+    assert session.answer("showboard").splitlines()[2:5] == [" 1  O X .  1", "  2  . . .  2", "   3  . . .  3"]
+    assert session.answer("undo") == session.answer("undo") == "="
+    assert session.answer("undo") == "? cannot undo: no move has been played"
+
+
+def test_stones_can_be_laid_after_a_connection_and_the_winner_stays(session):
+    for line in ["play white a1", "play white b1", "play white c1", "play black b2"]:
+        assert session.answer(line) == "="
+    assert session.answer("final_score") == "= W+"
+    for command in ["genmove black", "reg_genmove white", "lz-analyze black", "kata-genmove_analyze white"]:
+        assert session.answer(command) == "? the match is over: white has won"
+    assert session.answer("all_legal_moves") == "="
+
+
+def test_a_record_is_loaded_whole_or_up_to_a_move(session, tmp_path):
+    path = tmp_path / "a problem.sgf"
+    path.write_text("(;GM[11]AB[b2][b3]AW[c1]SZ[4];W[d4];B[a1])")
+    assert session.answer(f"loadsgf {path}") == "="
+    whole = session.answer("showboard")
+    assert whole.splitlines()[2:6] == [
+        " 1  X . O .  1",
+        "  2  . X . .  2",
+        "   3  . X . .  3",
+        "    4  . . . O  4",
+    ]
+    assert session.answer("all_legal_moves") == session.answer("all_legal_moves white")
+    assert session.answer("undo") == "="
+    before_the_last = session.answer("showboard")
+    assert session.answer(f"loadsgf {path} 2") == "="
+    assert session.answer("showboard") == before_the_last != whole
+    assert session.answer("undo") == "="
+    assert session.answer("undo") == "? cannot undo: no move has been played", "set-up stones were not played"
+    path.write_text("(;SZ[4];B[z9])")
+    assert session.answer(f"loadsgf {path}") == (
+        f"? {path}: line 1, column 9: 'z9' is no move; allowed are cells a1 to d4, and swap"
+    )
+    assert session.answer(f"loadsgf {path} 0").startswith("?")
+
+
+INFO = "info move b1 visits {} winrate 6000 prior 3000 order 0 pv b1 c1"
+KATA = "info move b1 visits {} utility 0.2000 winrate 0.6000 prior 0.3000 order 0 pv b1 c1"
+
+
+def wire(session, *lines, patience=0):
+    return "".join(serve(session, Typed(*lines, patience=patience)))
+
+
+def test_an_analysis_goes_on_until_the_next_command(session):
     session.answer("play black a1")
-    line = "info move b1 visits 5 winrate 6000 prior 5000 order 0 pv b1 c1"
-    session._make_analyst.lines = lambda match: {3: (0.2, [3, 2])}
-    assert session.answer("9 lz-analyze white 100") == f"=9 \n{line}"
-    assert session.answer("lz-analyze") == f"= \n{line}"
-    assert session.answer("lz-analyze black") == "? it is white's turn; the colours move in turns, black first"
-    assert session.answer("lz-analyze soon").startswith("? 'soon' is no colour")
+    said = wire(session, "9 lz-analyze white 0", "name", patience=2)
+    assert said == f"=9\n{INFO.format(3)}\n\n= Test\n\n"
+
+
+def test_an_analysis_reports_at_its_interval(session, monkeypatch):
+    clock = itertools.count()
+    monkeypatch.setattr("sparring.games.hex.gtp_reports.monotonic", lambda: next(clock) / 10)
+    session.answer("play black a1")
+    said = wire(session, "kata-analyze 40", "quit", patience=12)
+    visits = [int(line.split()[4]) for line in said.splitlines() if line.startswith("info")]
+    assert visits == [4, 8, 12], "a tenth of a second for each simulation, and one for each report"
+    assert KATA.format(4) in said.splitlines()
+
+
+@pytest.mark.parametrize("command", ["lz-analyze", "kata-analyze"])
+def test_an_analysis_is_of_the_colour_asked_for_and_of_as_many_moves(session, command):
+    session.answer("play black a1")
+    assert "info move b1" in wire(session, command)
+    assert "info move c3" not in wire(session, command)
+    assert "info move c3 visits 0" in wire(session, f"{command} black 50 minmoves 2")
+    assert wire(session, f"{command} minmoves 2 maxmoves 1").count("info") == 1
+    wire(session, f"{command} black")
+    assert session._analysts[session._here.settings, 64].pondered.seat.tolist() == [0]
+    assert session.answer("showboard").count("X") == 1, "an analysis plays nothing"
+
+
+def test_an_analysis_stops_looking_when_it_has_seen_enough(session, monkeypatch):
+    monkeypatch.setattr("sparring.games.hex.gtp._MOST_SIMULATIONS", 7)
+    said = wire(session, "lz-analyze 10000", "name", patience=10**6)
+    assert "visits 7 " in said
+    assert said.endswith("\n\n= Test\n\n")
+
+
+def test_a_move_can_be_found_with_reports(session):
+    session.answer("play black a1")
+    said = wire(session, "lz-genmove_analyze w 10000", "kata-genmove_analyze b", "showboard")
+    assert said.startswith(f"=\n{INFO.format(64)}\nplay b1\n\n=\ninfo move c1 visits 64 utility")
+    assert " 1  X O X  1" in said
+
+
+def test_the_search_for_a_move_is_announced():
+    thought = []
+
+    @contextmanager
+    def thinking():
+        thought.append("begun")
+        yield
+        thought.append("ended")
+
+    session = GtpSession(HexSettings(size=3), FirstFree(), simulations=1, name="", version="", thinking=thinking)
+    wire(session, "play black a1", "showboard", "lz-analyze")
+    assert thought == []
+    wire(session, "genmove white", "reg_genmove black")
+    assert thought == ["begun", "ended"] * 2
+
+
+def test_hexgui_is_told_what_it_can_ask(session):
+    menu = session.answer("hexgui-analyze_commands").removeprefix("= ").splitlines()
+    known = session.answer("list_commands")
+    assert len(menu) == 3
+    for line in menu:
+        assert line.split("/")[2].split()[0] in known
 
 
 def test_the_swap_where_the_rule_is_on():
@@ -156,7 +307,7 @@ def test_a_short_clock_means_fewer_simulations():
 
 
 def test_serving_ends_at_quit(session):
-    assert list(serve(session, ["name", "", "quit", "name"])) == ["= Test\n\n", "=\n\n"]
+    assert wire(session, "name", "", "quit", "name") == "= Test\n\n=\n\n"
 
 
 def test_positions_follow_the_rules():
@@ -171,11 +322,35 @@ def test_an_analysis_names_moves_as_the_board_lies():
     here = position(HexSettings(size=3), [4])
     policy, visits = np.zeros(9, np.float32), np.zeros(9, np.int32)
     policy[[1, 5]], visits[[1, 5]] = (0.25, 0.75), (3, 1)
-    data = describe_search(here, action=1, value=-0.5, policy=policy, visits=visits, lines={1: (0.25, [1, 2])})
+    data = describe_search(here, action=1, value=-0.5, policy=policy, visits=visits, lines={1: (0.25, 0.5, [1, 2])})
     assert data["to_move"] == "white"
     assert data["best"] == cell_name(3, 3) == "a2"
     assert data["candidates"] == [
-        {"move": "a2", "policy": 0.25, "visits": 3, "value": 0.25, "line": ["a2", "c1"]},
+        {"move": "a2", "policy": 0.25, "visits": 3, "value": 0.25, "prior": 0.5, "line": ["a2", "c1"]},
         {"move": cell_name(3, 7), "policy": 0.75, "visits": 1},
     ]
     assert json.loads(json.dumps(data)) == data
+
+
+def test_the_dialogue_of_the_docs(monkeypatch):
+    page = (Path(__file__).parents[3] / "docs" / "search.md").read_text()
+    dialogue = re.search(r"^```gtp\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+    exchanges = [each.partition("\n") for each in dialogue.strip().split("\n\n")]
+    seating = Seating.of("hex-7x7", game="hex", networks=True)
+    session = GtpSession(
+        seating.settings,
+        lambda board, looks: seating.searcher(board, seed=0, style=Style(simulations=looks, device="cpu")),
+        simulations=64,
+        name="",
+        version="",
+    )
+    monkeypatch.setattr("sparring.games.hex.gtp_reports.monotonic", lambda: 0.0)  # so it reports once, at the end
+
+    def lasting(text):
+        """Without what another processor's rounding may change: numbers, and the moves later in a variation."""
+        text = re.sub(r"(?<= )\d\.\d{4}|(?<=visits )\d+", "0", text)
+        return [re.sub(r"(?<= pv )(\w+).*", r"\1", line).rstrip() for line in text.splitlines()]
+
+    for command, _, answer in exchanges:
+        assert lasting(wire(session, command, patience=63).strip()) == lasting(answer), command
+    assert len(exchanges) > 12

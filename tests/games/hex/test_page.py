@@ -54,6 +54,18 @@ def test_a_match_that_was_given_up_has_a_winner_and_no_chain():
     assert (game["winner"], game["chain"]) == (0, [])
 
 
+SET_UP = "(;SZ[3]AB[b1]AW[c1][c2];B[b2];B[b3])"
+"""Black connects in two moves on end."""
+
+
+def test_set_up_stones_and_moves_out_of_turn_are_in_the_page():
+    played = read_sgf(SET_UP)
+    game = game_in(page := game_page(played))
+    assert (game["setup"], game["seats"], game["winner"]) == ([[1, 0], [2, 1], [5, 1]], [0, 0, 1], 0)
+    assert cells(game) == ["b1", "b2", "b3"]
+    assert read_sgf(sgf_in(page)) == played
+
+
 def test_a_side_without_a_name_goes_by_its_colour():
     assert game_in(game_page(record("b1", white="ben")))["names"] == ["black", "ben"]
 
@@ -109,6 +121,18 @@ def test_a_browser_draws_board_moves_and_chain(tmp_path):
     assert "Move 7 of 7" in shown
     assert "(black) won" in shown
     assert re.search(r'id="chances" hidden', shown), "without an analysis there is no curve"
+
+
+@in_browser
+def test_a_browser_draws_what_was_set_up_and_whose_stones_were_played(tmp_path):
+    looked_at = {"move": "a3", "policy": 0.9, "visits": 5, "value": 0.0, "line": ["a3"]}
+    analyses = [{"ply": ply, "to_move": "black", "value": 0.2, "candidates": [looked_at]} for ply in range(2)]
+    shown = drawn(game_page(read_sgf(SET_UP), analyses=analyses), tmp_path, "#1")
+    board = shown[shown.index('id="board"') : shown.index('id="chances"')]
+    assert (board.count('class="stone black"'), board.count('class="stone white"')) == (2, 2)
+    assert "plays a move for black" in shown
+    assert shown.count("<small>black</small>") == 2
+    assert "after 3 stones set up" in shown
 
 
 @in_browser

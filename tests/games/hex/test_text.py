@@ -132,13 +132,19 @@ def test_sgf_as_others_write_it() -> None:
         ("(;SZ[²])", "SZ[²]; allowed"),
         (f"(;SZ[{'9' * 5000}])", "line 1, column 3: SZ[9999999999999999999…]; allowed is one size"),
         ("(;B[a1])", "a move before the board's size"),
-        ("(;SZ[5]\n;W[a1])", "line 2, column 2: W moves out of turn"),
-        ("(;SZ[5]\n;B[a1]\n;B[a2])", "line 3, column 2: B moves out of turn"),
         ("(;SZ[5]\n;B[a1]\n;W[a1])", "line 3, column 2: move 2 is a1, which black holds already"),
         ("(;SZ[5]\n;B[f1])", "line 2, column 2: 'f1' is no move; allowed are cells a1 to e5"),
         ("(;SZ[5];B[swap-pieces])", "only the second move"),
         ("(;SZ[5];B[a2];W[swap-pieces];B[b1])", "move 3 is b1, which white holds already"),
-        ("(;SZ[5]AB[a1][b2])", "set-up stones (AB)"),
+        ("(;SZ[5];B[a1];AW[b2])", "line 1, column 15: this set-up (AW) cannot be read; allowed are AB and AW before"),
+        ("(;SZ[5]AE[a1])", "line 1, column 8: this set-up (AE)"),
+        ("(;AB[a1]\nAW[a1]SZ[5])", "line 2, column 1: a1 is set up twice"),
+        ("(;SZ[5]AB[f1])", "line 1, column 8: 'f1' is no move"),
+        ("(;SZ[5]AB[swap])", "a swap cannot be set up"),
+        ("(;SZ[5]AB[a1];W[a1])", "line 1, column 15: move 1 is a1, which black holds already"),
+        ("(;SZ[5]AB[a1];B[b1];W[swap-pieces])", "move 2 is a swap; only the second move may be one"),
+        ("(;SZ[5];B[b1];B[swap-pieces])", "move 2 is a swap; only the second move may be one, by the other side"),
+        ("(;SZ[5]PL[red])", "line 1, column 8: PL: 'red' is no colour; allowed are black and white"),
         ("(;SZ[5](;B[a1])(;B[a2]))", "line 1, column 8: variations"),
         ("(;SZ[5])(;SZ[5])", "line 1, column 9: text after the end"),
     ],
@@ -164,3 +170,39 @@ def test_records_that_cannot_be_are_not_written() -> None:
         write_sgf(Record(size=5, moves=(0, 0)))
     with pytest.raises(InputError, match="26 is no move on a 5x5 board"):
         write_sgf(Record(size=5, moves=(26,)))
+
+
+def test_stones_that_are_set_up_and_moves_in_any_order_survive_sgf() -> None:
+    text = "(;AW[c3]AB[b2][a1]GM[11]SZ[3];AB[c1];W[a3];W[b3];B[c2];PL[B])"
+    record = read_sgf(text)
+    assert record == Record(3, (6, 7, 5), (1, 1, 0), setup=((0, 0), (0, 2), (0, 4), (1, 8)), to_move=0)
+    assert write_sgf(record) == "(;FF[4]GM[11]CA[UTF-8]SZ[3]AB[a1][c1][b2]AW[c3];W[a3];W[b3];B[c2];PL[B])\n"
+    assert read_sgf(write_sgf(record)) == record
+    assert record.stones() == [1, 0, 1, 0, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "seat"),
+    [
+        ("(;SZ[5])", 0),
+        ("(;SZ[5]PL[W])", 1),
+        ("(;SZ[5]AB[a1])", 1),
+        ("(;SZ[5]AB[a1]AW[b1])", 0),
+        ("(;SZ[5]AB[a1][a2]PL[black])", 0),
+        ("(;SZ[5];B[a1])", 1),
+        ("(;SZ[5];B[a1];B[a2])", 1),
+        ("(;SZ[5]PL[W];W[a1])", 0),
+        ("(;SZ[5];W[a1];PL[W])", 1),
+    ],
+)
+def test_a_record_knows_who_moves_after_it(text: str, seat: int) -> None:
+    assert read_sgf(text).seat == seat
+    assert read_sgf(write_sgf(read_sgf(text))) == read_sgf(text)
+
+
+def test_a_record_before_a_move_has_its_mover_to_move() -> None:
+    record = read_sgf("(;SZ[5]AB[a1][b1];B[a2];W[a3])")
+    assert [record.before(number).seat for number in range(3)] == [0, 1, 0]
+    assert record.before(1).moves == (5,)
+    assert record.before(0).setup == record.setup
+    assert record.before(2) == record

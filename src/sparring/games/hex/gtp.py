@@ -1,18 +1,22 @@
 """Hex over GTP: the text protocol that HexGUI and tournament managers speak on standard input and output.
 
 Every line is answered by `= text` or `? what is wrong`, and an empty line; nothing a client sends ends a session
-but `quit`.
+but `quit`. Colours may play in any order: that is how clients set positions up. An analysis goes on until the client
+sends something more.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from time import perf_counter
 from typing import Protocol
 
 from sparring.core import InputError, Player
 from sparring.core.settings import convert
-from sparring.games.hex.analysis import Searcher, analyse, position
+from sparring.games.hex.analysis import Position, Searcher, position
+from sparring.games.hex.gtp_reports import Form, Waiting, katago, leela_zero, read_request, reports
 from sparring.games.hex.settings import HexSettings
-from sparring.games.hex.text import COLOURS, cell_name, draw_board, parse_play, stones_after
+from sparring.games.hex.text import COLOURS, cell_name, draw_board, load_sgf, parse_colour, parse_play
 
 _TIME_RESERVE = 0.5
 """Seconds of the clock that are left for the manager's own delays."""
@@ -24,6 +28,21 @@ class Analyst(Player, Searcher, Protocol):
 
 MakeAnalyst = Callable[[HexSettings, int], Analyst]
 
+_MOST_SIMULATIONS = 50_000
+"""After so many an analysis only waits for the next command: trees have to fit into memory."""
+_HEXGUI_MENU = "plist/Legal moves/all_legal_moves %c\nvarc/Best move/reg_genmove %c\nstring/Winner/final_score"
+"""What HexGUI offers among its analysing commands: a kind of answer, a title and a command; %c is the colour."""
+
+
+class Client(Protocol):
+    """Who sends the lines; see `core.lines.Lines`."""
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def waiting(self, *, block: bool = False) -> bool:
+        """Whether a line, or the end of them, can be read at once; with `block` it waits until that is so."""
+        ...
+
 
 class GtpSession:
     """One client's session.
@@ -34,17 +53,28 @@ class GtpSession:
         simulations: of a move, when the clock allows.
         name: what `name` answers.
         version: what `version` answers.
+        thinking: the context in which the player looks for a move.
     """
 
     def __init__(
-        self, settings: HexSettings, make_analyst: MakeAnalyst, *, simulations: int, name: str, version: str
+        self,
+        settings: HexSettings,
+        make_analyst: MakeAnalyst,
+        *,
+        simulations: int,
+        name: str,
+        version: str,
+        thinking: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self.ended = False
+        self.goes_on: Callable[[Waiting], Iterator[str]] | None = None
+        """What the last answer goes on to say, line by line."""
         self._here = position(settings, ())
         self._make_analyst = make_analyst
         self._simulations = simulations
         self._name = name
         self._version = version
+        self._thinking = thinking
         self._analysts: dict[tuple[HexSettings, int], Analyst] = {}
         self._clock: dict[int, tuple[float, int]] = {}
         self._seconds_each = 0.0
@@ -59,17 +89,24 @@ class GtpSession:
             "clear_board": self._clear_board,
             "play": self._play,
             "genmove": self._genmove,
+            "reg_genmove": self._reg_genmove,
             "undo": self._undo,
+            "loadsgf": self._loadsgf,
             "showboard": self._showboard,
             "all_legal_moves": self._all_legal_moves,
             "final_score": self._final_score,
-            "lz-analyze": self._lz_analyze,
+            "lz-analyze": lambda words: self._analyze(words, leela_zero),
+            "lz-genmove_analyze": lambda words: self._genmove_analyze(words, leela_zero),
+            "kata-analyze": lambda words: self._analyze(words, katago),
+            "kata-genmove_analyze": lambda words: self._genmove_analyze(words, katago),
+            "hexgui-analyze_commands": lambda words: _HEXGUI_MENU,
             "time_settings": self._time_settings,
             "time_left": self._time_left,
         }
 
     def answer(self, line: str) -> str | None:
         """The answer to one line, without the empty line after it; None if the line says nothing."""
+        self.goes_on = None
         text = "".join(sign for sign in line.split("#")[0].replace("\t", " ") if sign.isprintable()).strip()
         if not text:
             return None
@@ -106,40 +143,65 @@ class GtpSession:
 
     def _play(self, words: list[str]) -> str:
         seat, move = parse_play(self._here.settings.size, " ".join(["play", *words]))
-        self._check_turn(seat)
-        self._here = self._here.after(move)
+        self._here = self._here.as_seen_by(seat).after(move)
         return ""
 
     def _genmove(self, words: list[str]) -> str:
+        here = self._asked_for("genmove", words)
+        move = self._choose(here)
+        self._here = here.after(move)
+        return self._named(move)
+
+    def _reg_genmove(self, words: list[str]) -> str:
+        return self._named(self._choose(self._asked_for("reg_genmove", words)))
+
+    def _asked_for(self, command: str, words: list[str]) -> Position:
+        """The position, with the colour to move that is the one word after a command."""
         if len(words) != 1:
-            raise InputError("genmove takes a colour: black or white")
-        size = self._here.settings.size
-        seat, _ = parse_play(size, f"play {words[0]} a1")
-        self._check_turn(seat)
-        simulations = self._affordable(seat)
+            raise InputError(f"{command} takes a colour: black or white")
+        return self._here.as_seen_by(parse_colour(words[0]))
+
+    def _choose(self, here: Position) -> int:
+        """The player's move, in as many simulations as the clock allows."""
+        simulations = self._affordable(here.seat)
         analyst = self._analyst(simulations)
         start = perf_counter()
-        move = self._here.move(int(analyst.act(self._here.decisions()).action[0]))
-        seconds = (perf_counter() - start) / simulations
-        self._seconds_each = seconds if self._seconds_each == 0 else 0.5 * (self._seconds_each + seconds)
-        self._here = self._here.after(move)
+        with self._thinking():
+            move = here.move(int(analyst.act(here.decisions()).action[0]))
+        self._note_pace(start, simulations)
+        return move
+
+    def _named(self, move: int) -> str:
+        size = self._here.settings.size
         return "swap-pieces" if move == size * size else cell_name(size, move)
 
     def _undo(self, words: list[str]) -> str:
-        if not self._here.moves:
-            raise InputError("cannot undo: no move has been played")
-        self._here = position(self._here.settings, self._here.moves[:-1])
+        self._here = self._here.undone()
+        return ""
+
+    def _loadsgf(self, words: list[str]) -> str:
+        """A file's whole record or, if the last word is a number, what was played before that move."""
+        if not words:
+            raise InputError(
+                "loadsgf takes a file and, if not all of it is meant, the number of the move to stop before"
+            )
+        number = _whole(words.pop(), "a move number") if len(words) > 1 and words[-1].isdecimal() else None
+        record = load_sgf(Path(" ".join(words)))
+        if number == 0:
+            raise InputError("moves are counted from 1")
+        if number is not None:
+            record = record.before(number - 1)
+        swap = self._here.settings.swap or record.size**2 in record.moves
+        self._here = Position(HexSettings(size=record.size, swap=swap), record, record.seat)
         return ""
 
     def _showboard(self, words: list[str]) -> str:
-        size = self._here.settings.size
-        return "\n" + draw_board(size, stones_after(size, self._here.moves))
+        return "\n" + draw_board(self._here.settings.size, self._here.record.stones())
 
     def _all_legal_moves(self, words: list[str]) -> str:
-        size = self._here.settings.size
-        legal = self._here.decisions().legal[0].nonzero()[0]
-        names = ["swap-pieces" if a == size * size else cell_name(size, self._here.move(int(a))) for a in legal]
-        return " ".join(sorted(names))
+        here = self._asked_for("all_legal_moves", words) if words else self._here
+        legal = here.decisions().legal[0].nonzero()[0]
+        return " ".join(sorted(self._named(here.move(int(action))) for action in legal))
 
     def _final_score(self, words: list[str]) -> str:
         winner = self._here.winner
@@ -147,18 +209,34 @@ class GtpSession:
             raise InputError("cannot score: nobody has connected yet")
         return f"{'BW'[winner]}+"
 
-    def _lz_analyze(self, words: list[str]) -> str:
-        """Leela Zero's form: one `info` for each move looked at, win rates in ten-thousandths. Answered once."""
-        for word in words:
-            if not word.isdecimal():  # a number is the interval between two reports, of which there is one
-                self._check_turn(parse_play(self._here.settings.size, f"play {word} a1")[0])
-        found = analyse(self._here, self._analyst(self._simulations), seed=0)
-        looked_at = [candidate for candidate in found["candidates"] if candidate["visits"]]
-        return "\n" + " ".join(
-            f"info move {candidate['move']} visits {candidate['visits']} winrate {5000 * (1 + candidate['value']):.0f} "
-            f"prior {10_000 * candidate['policy']:.0f} order {order} pv {' '.join(candidate['line'])}"
-            for order, candidate in enumerate(looked_at)
-        )
+    def _analyze(self, words: list[str], form: Form) -> str:
+        """Reports until the client sends something more."""
+        request = read_request(words, seat=self._here.seat)
+        here, analyst = self._here.as_seen_by(request.seat), self._analyst(self._simulations)
+
+        def go_on(waiting: Waiting) -> Iterator[str]:
+            yield from reports(here, analyst, request, form, simulations=_MOST_SIMULATIONS, stopped=waiting)
+            waiting(block=True)
+
+        self.goes_on = go_on
+        return ""
+
+    def _genmove_analyze(self, words: list[str], form: Form) -> str:
+        """Reports until it has found its move, which it plays."""
+        request = read_request(words, seat=self._here.seat)
+        simulations = self._affordable(request.seat)
+        here, analyst = self._here.as_seen_by(request.seat), self._analyst(simulations)
+
+        def go_on(waiting: Waiting) -> Iterator[str]:
+            start = perf_counter()
+            yield from reports(here, analyst, request, form, simulations=simulations)
+            self._note_pace(start, simulations)
+            move = here.move(int(analyst.found(0).action[0]))
+            self._here = here.after(move)
+            yield f"play {self._named(move)}"
+
+        self.goes_on = go_on
+        return ""
 
     def _analyst(self, simulations: int) -> Analyst:
         """The player for the present board; raises `InputError` if the match is over."""
@@ -179,13 +257,12 @@ class GtpSession:
     def _time_left(self, words: list[str]) -> str:
         if len(words) != 3:
             raise InputError("time_left takes a colour, seconds and stones")
-        seat, _ = parse_play(self._here.settings.size, f"play {words[0]} a1")
-        self._clock[seat] = float(_whole(words[1], "seconds")), _whole(words[2], "stones")
+        self._clock[parse_colour(words[0])] = float(_whole(words[1], "seconds")), _whole(words[2], "stones")
         return ""
 
-    def _check_turn(self, seat: int) -> None:
-        if seat != self._here.seat and self._here.winner is None:
-            raise InputError(f"it is {COLOURS[self._here.seat]}'s turn; the colours move in turns, black first")
+    def _note_pace(self, start: float, simulations: int) -> None:
+        seconds = (perf_counter() - start) / simulations
+        self._seconds_each = seconds if self._seconds_each == 0 else 0.5 * (self._seconds_each + seconds)
 
     def _affordable(self, seat: int) -> int:
         """Simulations that fit the clock: halved until the moves to come fit what is left."""
@@ -194,18 +271,22 @@ class GtpSession:
             return simulations
         left, stones = self._clock[seat]
         cells = self._here.settings.size**2
-        moves = stones or max(1, (cells - len(self._here.moves)) // 4)
+        moves = stones or max(1, (cells - len(self._here.record.moves)) // 4)
         while simulations > 1 and simulations * self._seconds_each * moves > left - _TIME_RESERVE:
             simulations //= 2
         return simulations
 
 
-def serve(session: GtpSession, lines: Iterable[str]) -> Iterator[str]:
-    """Answers line by line, as they go over the wire, until `quit` or the end of the input."""
-    for line in lines:
+def serve(session: GtpSession, client: Client) -> Iterator[str]:
+    """The answers as they go over the wire, piece by piece, until `quit` or the end of the input."""
+    for line in client:
         answer = session.answer(line)
         if answer is not None:
-            yield answer + "\n\n"
+            yield answer + "\n"
+            if session.goes_on is not None:
+                for report in session.goes_on(client.waiting):
+                    yield report + "\n"
+            yield "\n"
         if session.ended:
             return
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from sparring.core.pages import match_page
 from sparring.core.text import printable
-from sparring.games.hex.text import COLOURS, Record, cell_name, parse_move, stones_after, winning_chain, write_sgf
+from sparring.games.hex.text import COLOURS, Record, cell_name, parse_move, winning_chain, write_sgf
 
 _MOST_CANDIDATES = 8
 _LONGEST_LINE = 12
@@ -25,7 +25,7 @@ def game_page(record: Record, *, opening: int = 0, analyses: Sequence[Mapping[st
     analysed, and the moves that the search looked at there.
     """
     size = record.size
-    stones = stones_after(size, record.moves)
+    stones = record.stones()
     chains = [winning_chain(size, stones, seat) for seat in (0, 1)]
     winner = next((seat for seat in (0, 1) if chains[seat]), record.winner)
     names = [
@@ -37,6 +37,8 @@ def game_page(record: Record, *, opening: int = 0, analyses: Sequence[Mapping[st
         "size": size,
         "names": names,
         "moves": list(record.moves),
+        "seats": [*record.seats, record.seat],
+        "setup": [[cell, seat] for seat, cell in record.setup],
         "labels": [cell_name(size, move) for move in record.moves],
         "opening": opening,
         "winner": winner,

@@ -1,12 +1,13 @@
 """Hex as text: cell names, drawn boards, HTP-style moves and SGF records, all in the absolute frame.
 
 A move is a number as `HexArena.history` gives it: row * size + column for a cell, size * size for the swap.
-Black is seat 0 (top and bottom), white is seat 1 (left and right); they move in turns, black first.
+Black is seat 0 (top and bottom), white is seat 1 (left and right); they move in turns, black first, unless it is said
+who made each move. Stones that were set up are pairs of a seat and a cell.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sparring.core import InputError
@@ -20,6 +21,8 @@ CHAINED = ("", "#", "@")
 _STEPS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
 """From a cell to its neighbours, in rows and columns."""
 _SWAPS = ("swap", "swap-pieces")
+_SETUP = ("AB", "AW")
+"""The keys of stones that are set up, by their seat."""
 _KEY = re.compile(r"[A-Z]+")
 _VALUE = re.compile(r"\[((?:\\.|[^\]\\])*)\]", re.DOTALL)
 _SPACE = re.compile(r"\s*")
@@ -31,6 +34,12 @@ class Record:
 
     size: int
     moves: tuple[int, ...]
+    seats: tuple[int, ...] = ()
+    """Who made each of `moves`; if left out, they were made in turns, black first."""
+    setup: tuple[tuple[int, int], ...] = ()
+    """The stones that lay there before them."""
+    to_move: int | None = None
+    """Who moves after them, None if the record does not say."""
     black: str = ""
     """The name of who played seat 0."""
     white: str = ""
@@ -39,6 +48,35 @@ class Record:
     """The seat that won, None if the record does not say."""
     resigned: bool = False
     """The other seat gave the match up."""
+
+    def __post_init__(self) -> None:
+        if not self.seats:
+            object.__setattr__(self, "seats", in_turns(len(self.moves)))
+
+    def stones(self) -> list[int]:
+        """The cells in the end; see `stones_after`."""
+        return stones_after(self.size, self.moves, seats=self.seats, setup=self.setup)
+
+    @property
+    def seat(self) -> int:
+        """Who moves in the end: as the record says, else the other one, else who has fewer stones."""
+        if self.to_move is not None:
+            return self.to_move
+        if self.moves:
+            return 1 - self.seats[-1]
+        white = sum(seat for seat, _ in self.setup)
+        return int(len(self.setup) > 2 * white)
+
+    def before(self, number: int) -> "Record":
+        """The record up to, and without, its move `number`, counted from 0; who made that move is then to move."""
+        if number >= len(self.moves):
+            return self
+        return replace(self, moves=self.moves[:number], seats=self.seats[:number], to_move=self.seats[number])
+
+
+def in_turns(moves: int) -> tuple[int, ...]:
+    """Who makes each of so many moves, black first."""
+    return tuple(number % 2 for number in range(moves))
 
 
 def cell_name(size: int, move: int) -> str:
@@ -71,19 +109,34 @@ def mirrored(size: int, move: int) -> int:
     return move if move == size * size else move % size * size + move // size
 
 
-def stones_after(size: int, moves: Sequence[int]) -> list[int]:
-    """Cells as 0 (empty), 1 (black) or 2 (white) after `moves`; raises `InputError` naming a move that cannot be."""
+def stones_after(
+    size: int, moves: Sequence[int], *, seats: Sequence[int] | None = None, setup: Sequence[tuple[int, int]] = ()
+) -> list[int]:
+    """Cells as 0 (empty), 1 (black) or 2 (white) after `moves`; raises `InputError` naming a move that cannot be.
+
+    `seats` made the moves, in turns if that is left out, on a board with the stones of `setup`.
+    """
     stones = [0] * (size * size)
-    for number, move in enumerate(moves):
+    for seat, cell in setup:
+        name = cell_name(size, cell)
+        if cell == size * size:
+            raise InputError("a swap cannot be set up")
+        if stones[cell]:
+            raise InputError(f"{name} is set up twice")
+        stones[cell] = 1 + seat
+    movers = in_turns(len(moves)) if seats is None else seats
+    for number, (seat, move) in enumerate(zip(movers, moves, strict=True)):
         if move == size * size:
-            if number != 1:
-                raise InputError(f"move {number + 1} is a swap; only the second move may be one")
-            stones[moves[0]], stones[mirrored(size, moves[0])] = 0, 2
+            if number != 1 or setup or seat == movers[0]:
+                raise InputError(
+                    f"move {number + 1} is a swap; only the second move may be one, by the other side, without set-up"
+                )
+            stones[moves[0]], stones[mirrored(size, moves[0])] = 0, 1 + seat
             continue
         name = cell_name(size, move)
         if stones[move]:
             raise InputError(f"move {number + 1} is {name}, which {COLOURS[stones[move] - 1]} holds already")
-        stones[move] = 1 + number % 2
+        stones[move] = 1 + seat
     return stones
 
 
@@ -143,38 +196,68 @@ def parse_play(size: int, text: str) -> tuple[int, int]:
     words = text.split()
     if len(words) != 3 or words[0].lower() != "play":
         raise InputError(f"{text.strip()!r} is no play command; allowed is: play black|white CELL")
-    seats = [seat for seat, colour in enumerate(COLOURS) if words[1].lower() in (colour, colour[0])]
-    if not seats:
-        raise InputError(f"{words[1]!r} is no colour; allowed are black and white")
-    return seats[0], parse_move(size, words[2])
+    return parse_colour(words[1]), parse_move(size, words[2])
+
+
+def parse_colour(word: str) -> int:
+    """The seat that `black`, `white`, `b` or `w` names, in any case."""
+    for seat, colour in enumerate(COLOURS):
+        if word.lower() in (colour, colour[0]):
+            return seat
+    raise InputError(f"{printable(word, 20)!r} is no colour; allowed are black and white")
 
 
 def write_sgf(record: Record) -> str:
     """An SGF game (FF[4], GM[11]) of one line."""
-    stones_after(record.size, record.moves)
-    head = f"FF[4]GM[11]CA[UTF-8]SZ[{record.size}]"
+    record.stones()  # raises if it cannot be
+    size = record.size
+    head = f"FF[4]GM[11]CA[UTF-8]SZ[{size}]"
     for key, name in (("PB", record.black), ("PW", record.white)):
         if name:
             head += f"{key}[{_escape(name)}]"
     if record.winner is not None:
         head += f"RE[{'BW'[record.winner]}+{'R' if record.resigned else ''}]"
-    moves = "".join(f";{'BW'[n % 2]}[{_move_text(record.size, move)}]" for n, move in enumerate(record.moves))
-    return f"(;{head}{moves})\n"
+    for seat, key in enumerate(_SETUP):
+        cells = "".join(f"[{cell_name(size, cell)}]" for owner, cell in record.setup if owner == seat)
+        head += cells and key + cells
+    moves = "".join(
+        f";{'BW'[seat]}[{_move_text(size, move)}]" for seat, move in zip(record.seats, record.moves, strict=True)
+    )
+    turn = "" if record.to_move is None else f"{';' if moves else ''}PL[{'BW'[record.to_move]}]"
+    return f"(;{head}{moves}{turn})\n"
 
 
 def read_sgf(text: str) -> Record:
-    """The one game that `text` holds, without variations or set-up stones; else `InputError` with line and column."""
+    """The one game that `text` holds, without variations; else `InputError` with line and column.
+
+    Stones may be set up before the first move, and the colours need not move in turns.
+    """
     size = 0
     names = {"PB": "", "PW": ""}
     winner: int | None = None
+    to_move: int | None = None
     resigned = False
+    laid: list[tuple[int, str, int]] = []
+    """Seat, cell and place of each stone that is set up: the size may come after them."""
+    setup: list[tuple[int, int]] = []
     moves: list[int] = []
+    seats: list[int] = []
+
+    def lay() -> None:
+        for seat, value, at in laid:
+            try:
+                setup.append((seat, parse_move(size, value)))
+                stones_after(size, moves, seats=seats, setup=setup)
+            except InputError as error:
+                raise InputError(f"{_where(text, at)}: {error}") from None
+        laid.clear()
+
     for key, value, at in _sgf_properties(text):
         if key == "GM" and value != "11":
             raise InputError(f"{_where(text, at)}: GM[{printable(value, 20)}] is not Hex; allowed is GM[11]")
-        if key in ("AB", "AW", "AE"):
-            allowed = "allowed are moves from an empty board"
-            raise InputError(f"{_where(text, at)}: set-up stones ({key}) cannot be read; {allowed}")
+        if key == "AE" or (key in _SETUP and moves):
+            allowed = "allowed are AB and AW before the first move"
+            raise InputError(f"{_where(text, at)}: this set-up ({key}) cannot be read; {allowed}")
         if key == "SZ":
             if len(value) > 2 or not value.isdecimal() or not 3 <= int(value) <= 19 or moves:
                 allowed = "allowed is one size from 3 to 19, before the moves"
@@ -185,21 +268,40 @@ def read_sgf(text: str) -> Record:
         elif key == "RE":
             winner = {"B": 0, "W": 1}.get(value[:1].upper())
             resigned = value[1:].upper() in ("+R", "+RESIGN")
+        elif key in _SETUP:
+            laid.append((_SETUP.index(key), value, at))
+        elif key == "PL":
+            try:
+                to_move = parse_colour(value)
+            except InputError as error:
+                raise InputError(f"{_where(text, at)}: PL: {error}") from None
         elif key in ("B", "W"):
             if not size:
                 raise InputError(
                     f"{_where(text, at)}: a move before the board's size; allowed is SZ[3] to SZ[19] first"
                 )
-            if "BW"[len(moves) % 2] != key:
-                raise InputError(f"{_where(text, at)}: {key} moves out of turn; allowed are B and W in turns, B first")
+            lay()
             try:
                 moves.append(parse_move(size, value))
-                stones_after(size, moves)
+                seats.append("BW".index(key))
+                stones_after(size, moves, seats=seats, setup=setup)
             except InputError as error:
                 raise InputError(f"{_where(text, at)}: {error}") from None
+            to_move = None
     if not size:
         raise InputError("the record has no board size; allowed is SZ[3] to SZ[19]")
-    return Record(size, tuple(moves), black=names["PB"], white=names["PW"], winner=winner, resigned=resigned)
+    lay()
+    return Record(
+        size,
+        tuple(moves),
+        tuple(seats),
+        setup=tuple(sorted(setup)),
+        to_move=to_move,
+        black=names["PB"],
+        white=names["PW"],
+        winner=winner,
+        resigned=resigned,
+    )
 
 
 def load_sgf(path: Path) -> Record:

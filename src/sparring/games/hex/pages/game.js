@@ -1,6 +1,6 @@
-// The match: `moves` are cells, row * size + column, or size * size for a swap; black moves first. Names reach the page
-// by textContent only.
-const { size, names, moves, labels, looks, winner, chain, opening } = match;
+// The match: `moves` are cells, row * size + column, or size * size for a swap; `seats` made them, and the last of those
+// is to move in the end. `setup` are cells and seats. Names reach the page by textContent only.
+const { size, names, moves, seats, setup, labels, looks, winner, chain, opening } = match;
 const SWAP = size * size, COLOURS = ['black', 'white'], HIGH = Math.sqrt(3), PAUSE = 700;
 const drawn = (kind, attributes, parent, text) => {
   const made = document.createElementNS('http://www.w3.org/2000/svg', kind);
@@ -60,11 +60,11 @@ const stones = (() => {
   return drawn('g', {}, board);
 })();
 
-function position(step) {  // cell -> [seat, number of the move]
-  const found = new Map();
+function position(step) {  // cell -> [seat, number of the move; empty if it was set up]
+  const found = new Map(setup.map(([cell, seat]) => [cell, [seat, '']]));
   for (let number = 0; number < step; number++) {
-    if (moves[number] === SWAP) { found.delete(moves[0]); found.set(mirrored(moves[0]), [1, 2]); }
-    else found.set(moves[number], [number % 2, number + 1]);
+    if (moves[number] === SWAP) { found.delete(moves[0]); found.set(mirrored(moves[0]), [seats[1], 2]); }
+    else found.set(moves[number], [seats[number], number + 1]);
   }
   return found;
 }
@@ -85,7 +85,7 @@ function drawBoard(step, line) {
     for (const cell of chain) { const [cx, cy] = middle(cell); drawn('circle', { class: 'chained', cx, cy, r: .74 }, stones); }
   }
   if (step) { const [cx, cy] = middle(lastStone(step)); drawn('circle', { class: 'last', cx, cy, r: over ? .56 : .72 }, stones); }
-  if (line) line.forEach((cell, number) => { if (cell !== SWAP) stone(cell, (step + number) % 2, number + 1, true); });
+  if (line) line.forEach((cell, number) => { if (cell !== SWAP) stone(cell, (seats[step] + number) % 2, number + 1, true); });
   else if (looks[step]) for (const { cell, share, chance } of looks[step].moves) {
     if (cell === SWAP) continue;
     const [cx, cy] = middle(cell);
@@ -104,11 +104,13 @@ const rows = names.map((name, seat) => {
   element('span', text, ['black, connects top and bottom', 'white, connects left and right'][seat]);
   return row;
 });
+const outOfTurn = moves.some((_, number) => seats[number] !== number % 2);
 const buttons = moves.map((move, number) => {
   const list = byId('moves');
   if (number % 2 === 0) element('i', list, number + 1);
   const button = element('button', list, labels[number]);
   if (number < opening) element('small', button, 'at random');
+  if (outOfTurn) element('small', button, COLOURS[seats[number]]);
   button.tabIndex = -1;  // the arrow keys lead there, too
   button.onclick = () => go(number + 1);
   return button;
@@ -135,7 +137,7 @@ function drawIdeas(step) {
   const body = byId('ideas').querySelector('tbody'), look = looks[step];
   body.replaceChildren();
   body.parentElement.hidden = !look;
-  byId('ideas-about').textContent = look ? 'How often the analysis plays a move for ' + COLOURS[step % 2] + ', and wins with it. Point at one for its line.' :
+  byId('ideas-about').textContent = look ? 'How often the analysis plays a move for ' + COLOURS[seats[step]] + ', and wins with it. Point at one for its line.' :
     'The match is over.';
   for (const { cell, share, chance, line } of look ? look.moves : []) {
     const row = element('tr', body, undefined, cell === moves[step] ? 'played' : '');
@@ -158,7 +160,7 @@ function go(step) {
   if (looks.length) drawIdeas(now);
   rows.forEach((row, seat) => {
     row.classList.toggle('won', over && seat === winner);
-    row.classList.toggle('turn', !(over && winner !== null) && seat === now % 2);
+    row.classList.toggle('turn', !(over && winner !== null) && seat === seats[now]);
   });
   buttons.forEach((button, number) => {
     button.classList.toggle('past', number < now);
@@ -194,4 +196,5 @@ byId('about').textContent = size + 'x' + size + ', ' + moves.length + ' moves' +
   (winner === null ? '' : '; ' + names[winner] + ' (' + COLOURS[winner] + ') won' + (chain.length ? '' : ' before the edges were connected'));
 byId('sgf').href = match.sgf;
 byId('chances').hidden = byId('ideas').hidden = !looks.length;
+  (setup.length ? ', after ' + setup.length + ' stones set up' : '') +
 go(location.hash ? +location.hash.slice(1) || 0 : moves.length);
