@@ -160,6 +160,8 @@ def evaluate(
         raise InputError(f"settings = {settings!r}: allowed: a mapping, such as {{'size': 5}}")
     if style is not None and not isinstance(style, Style):
         raise InputError(f"style = {style!r}: allowed: a Style, such as sparring.Style(temperature=0)")
+    if ledger is not None and not isinstance(ledger, str | Path):
+        raise InputError(f"ledger = {ledger!r}: allowed: the path of a file, or None")
     kept = None if ledger is None else Path(ledger)
     with nullcontext(game) if game is None or isinstance(game, str) else lending(game) as named:
         seating = Seating.of(first, second, game=named, settings=settings, rating=True)

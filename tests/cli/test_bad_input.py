@@ -223,3 +223,30 @@ def test_ctrl_c_while_commands_are_still_imported_is_quiet():
     code += "    return take(name, *rest)\nbuiltins.__import__ = stop\nmain()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_ctrl_c_that_python_has_to_drop_ends_a_command_all_the_same():
+    """In `__del__` and in callbacks from C no exception gets out, and half-made objects complain."""
+    code = """
+import os, signal, sys, time, types
+
+class Dying:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+class HalfMade:
+    def __del__(self):
+        raise AttributeError("never made")
+
+def run():
+    half = HalfMade()
+    Dying()
+    time.sleep(60)
+
+sys.modules["sparring.cli"] = types.ModuleType("sparring.cli")
+sys.modules["sparring.cli"].main = run
+from sparring.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

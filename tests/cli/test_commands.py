@@ -20,10 +20,11 @@ def test_version(run, words):
     assert result.stdout.startswith("sparring 0.")
 
 
-def test_games_lists_players_presets_and_shipped_agents(run):
-    output = run("games").stdout
-    for word in ("hex", "path", "hex-quick", "hex-7x7", "rocket-1v1"):
-        assert word in output
+def test_games_lists_players_and_shipped_agents_and_says_where_presets_are(run):
+    found = run("games")
+    for word in ("hex", "path", "hex-7x7", "rocket-1v1"):
+        assert word in found.stdout
+    assert "sparring games NAME" in found.stderr
 
 
 def test_games_and_presets_can_be_asked_about_one_game(run):

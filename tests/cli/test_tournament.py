@@ -1,6 +1,7 @@
 """`sparring tournament`, as typed."""
 
 import json
+import signal
 import sqlite3
 import sys
 import time
@@ -48,6 +49,13 @@ def test_json(run, tmp_path, monkeypatch):
     assert found["settings"]["opening"] == 2
 
 
+def test_confidence_is_answered_in_words(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = run(*CUP, "--confidence", "0.95", env=WIDE).stdout
+    assert "who is stronger, each order at 95% confidence\n  path is stronger than random\n" in found
+    assert "orders" not in json.loads(run(*CUP, "--schedule", "round-robin", "--matches", "4", "--json").stdout)
+
+
 def test_killed_in_the_middle_it_goes_on_with_no_match_lost_or_doubled(tmp_path):
     words = [*CUP, "--schedule", "round-robin", "--matches", "4000"]
     first = Process(*words, cwd=tmp_path)
@@ -65,6 +73,23 @@ def test_killed_in_the_middle_it_goes_on_with_no_match_lost_or_doubled(tmp_path)
     after = kept(path)
     assert len(after) == json.loads(done.stdout)["matches"] == more
     assert all(after[id] == one for id, one in before.items())
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_ctrl_c_ends_it_at_once_with_what_was_played(tmp_path, workers):
+    """Also the processes that play, whatever they are doing."""
+    words = [*CUP, "--schedule", "round-robin", "--matches", "100000", "--workers", workers]
+    process = Process(*words, cwd=tmp_path)
+    path, deadline = tmp_path / "cup.ledger", time.monotonic() + 120
+    while time.monotonic() < deadline and not path.exists():
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    assert process.wait(60) == 0
+    assert time.monotonic() - begun < 20
+    said = process.stderr.read()
+    assert said.splitlines()[-1] == "stopped; the same command goes on from cup.ledger"
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(

@@ -132,3 +132,24 @@ def test_compiling_kernels_of_ours_is_announced_once_by_one_process_of_several(t
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["3", "4"], done.stderr
     assert done.stderr == ("compiling kernels, kept for the next time: up to half a minute\n" if told else "")
+
+
+def test_a_ctrl_c_while_llvm_hands_over_machine_code_comes_when_it_is_there(tmp_path):
+    code = (
+        "import os, signal, sparring, numba\n"
+        "from numba.core.codegen import JITCodeLibrary\n"
+        "hand_over = JITCodeLibrary._object_compiled_hook\n"
+        "def interrupted(library, code):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    hand_over(library, code)\n"
+        "JITCodeLibrary._object_compiled_hook = interrupted\n"
+        "kernel = numba.njit(lambda x: x + 1)\n"
+        "try:\n"
+        "    kernel(1)\n"
+        "except KeyboardInterrupt:\n"
+        "    signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "    print('heard', numba.njit(lambda x: x + 2)(1))\n"
+    )
+    environment = {**os.environ, "SPARRING_CACHE": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("heard 3\n", "")

@@ -10,7 +10,7 @@ from sparring.core.files import lock_folder
 from sparring.games.hex.text import read_sgf
 from sparring.league.keeping import INDEX, KINDS, read_index
 from sparring.league.ledger import Ledger
-from sparring.league.tournament import Rules, Stopped, play_tournament
+from sparring.league.tournament import Rules, play_tournament
 from tests.games.hex.support import sgf_in
 
 PLAYERS = ["path", "random", "openspiel:3"]
@@ -97,7 +97,7 @@ def test_the_same_again_keeps_the_same_and_more_matches_stay_within_the_number(t
     assert len(fewer["kept"]) <= 3
 
 
-@pytest.mark.parametrize("end", [Stopped, Killed])
+@pytest.mark.parametrize("end", [KeyboardInterrupt, Killed])
 def test_what_was_stopped_or_killed_keeps_on(tmp_path, everything, end):
     def stop(progress):
         if progress.matches >= 20:

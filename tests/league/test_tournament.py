@@ -8,7 +8,7 @@ from sparring.core.settings import convert
 from sparring.league import tournament
 from sparring.league.bouts import BLOCK, Table, block_seed
 from sparring.league.ledger import Ledger
-from sparring.league.tournament import Rules, Stopped, play_tournament
+from sparring.league.tournament import Rules, play_tournament
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.rollout import Collector, everyone
 from tests import hex
@@ -72,7 +72,7 @@ def test_what_was_stopped_goes_on(tmp_path):
 
     def stop(progress):
         if progress.matches >= 5:
-            raise Stopped
+            raise KeyboardInterrupt
 
     found = play_tournament(["path", "random"], path, fixed(40), on_progress=stop, **SMALL)
     before = kept(path)

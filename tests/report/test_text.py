@@ -11,7 +11,7 @@ from sparring.core import Score, game_names, load_game, player_names, shipped_we
 from sparring.report import panel, progress
 from sparring.report.panel import TrainingPanel
 from sparring.report.progress import ProgressLine, announced, duration
-from sparring.report.tables import games_table, ladder_table, score_json, score_table, status_table
+from sparring.report.tables import game_table, games_table, ladder_table, score_json, score_table, status_table
 from sparring.serving.protocol import ModelReport, Report
 from tests.commands import shown
 
@@ -268,9 +268,45 @@ def test_the_summary_of_the_ladder_uses_the_width_there_is():
     assert "answers p50 12 ms, p99 31 ms, mean batch 4.2, 1,234 matches/hour" in lines
 
 
-def test_the_games_fit_80_columns_with_every_name_whole():
+def test_the_games_that_come_with_us_fit_one_screen_with_every_name_whole():
     games = [load_game(name) for name in game_names()]
-    words = shown(games_table(games)).replace(",", " ").split()
+    lines = shown(games_table(games)).splitlines()
+    assert len(lines) <= 21  # of 24: a hint, and what was typed
     for game in games:
-        assert {*player_names(game), *shipped_weights(game.name)} <= set(words)
-        assert {path.stem for path in game.presets.glob("*.yaml")} <= set(words)
+        assert {*player_names(game), *shipped_weights(game.name)} <= set(" ".join(lines).replace(",", " ").split())
+
+
+@pytest.mark.parametrize("name", game_names())
+def test_one_game_is_shown_with_its_presets(name):
+    game = load_game(name)
+    words = shown(game_table(game)).replace(",", " ").split()
+    assert {*player_names(game), *shipped_weights(name), *(path.stem for path in game.presets.glob("*.yaml"))} <= {
+        *words
+    }
+
+
+def test_away_from_a_terminal_an_update_has_one_line_however_often_it_is_rated(capsys, monkeypatch):
+    monkeypatch.setattr(panel, "_LINE_SECONDS", 0.0)
+    with TrainingPanel(total=450_000) as shown:
+        shown.update(40, 234_112, FIGURES)
+        shown.rated(30, SCORES)
+        shown.rated(40, SCORES)
+    _, *lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[1].strip(":") for line in lines] == ["52%", "30", "40"]
+
+
+def test_a_display_whose_terminal_became_narrower_begins_where_the_broken_lines_of_it_begin(
+    terminal, monkeypatch, capsys
+):
+    monkeypatch.setenv("COLUMNS", "120")
+    with TrainingPanel(total=100) as shown:
+        shown.update(1, 10, FIGURES)
+        assert shown._live is not None
+        shown._live.refresh()
+        drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err).split("training")[-1].split("\n")
+        rows = sum(-(-len(line) // 60) for line in ["training" + drawn[0], *drawn[1:]])
+        shown._console.width = 60
+        shown._live.refresh()
+        begun = capsys.readouterr().err.split("training")[0]
+    assert rows > len(drawn)
+    assert begun.count("\x1b[1A") == begun.count("\x1b[2K") - 1 == rows - 1

@@ -4,16 +4,21 @@ from typing import Annotated, Any
 
 import typer
 
-from sparring.cli.app import app, print_version, show
+from sparring.cli.app import app, print_version, say, show
 
 
 @app.command(rich_help_panel="Look up", epilog="Example: sparring games hex")
-def games(game: Annotated[str | None, typer.Argument(help="This one alone.")] = None) -> None:
-    """List the installed games, their built-in players, their presets and the agents that come with them."""
+def games(game: Annotated[str | None, typer.Argument(help="This one alone, with its presets.")] = None) -> None:
+    """List the installed games with their built-in players and the agents that come with them, or show one game."""
     from sparring.core import installed_games, load_game
-    from sparring.report.tables import games_table
+    from sparring.report.tables import game_table, games_table
 
-    show(games_table([*installed_games().values()] if game is None else [load_game(game)]))
+    if game is not None:
+        show(game_table(load_game(game)))
+        say(f"\nwhat each preset trains: sparring presets {game}; settings: sparring settings {game}")
+        return
+    show(games_table([*installed_games().values()]))
+    say("\none game with its presets: sparring games NAME")
 
 
 @app.command("help", rich_help_panel="Look up", epilog="Example: sparring help train")

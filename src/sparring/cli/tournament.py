@@ -20,6 +20,7 @@ from sparring.cli.options import (
     Temperature,
     Threads,
     Workers,
+    check_people,
     split_settings,
 )
 
@@ -86,12 +87,13 @@ def tournament(
     from sparring.league.seating import find_entrants
 
     names, settings = split_settings(players, context)
+    check_people(*names)
     if page is not None:
         check_page(page)
     find_entrants(names, game)
 
     from sparring.core import Interrupts
-    from sparring.league.tournament import Rules, Stopped, play_tournament
+    from sparring.league.tournament import Rules, play_tournament
     from sparring.report.tournament import TournamentScreen, tournament_table
     from sparring.report.tournament_page import tournament_page
 
@@ -118,11 +120,9 @@ def tournament(
         keep=keep,
         kept=kept,
     )
-    with Interrupts() as interrupts, TournamentScreen() as screen:
+    with Interrupts() as interrupts, interrupts.at_once(), TournamentScreen() as screen:
 
         def on_progress(progress: "Progress") -> None:
-            if interrupts.asked:
-                raise Stopped
             screen.update(progress.matches, progress.total, progress.detail, progress.rows())
 
         summary = play_tournament(

@@ -1,11 +1,12 @@
 """The words everything else is written in. numpy only: no torch, no game.
 
 `spec` what a game looks like; `vocabulary` what its numbers stand for; `rows` structs of arrays; `decisions` the
-batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `plugins` what installed packages offer;
-`arguments` checks of calls; `versions` what outlasts a version of a game; `distribution` the one masked distribution;
-`episodes` what training sees; `check` the arena checker; `score` what matches came to; `words` what a game says of its
-episodes; `stages` where time goes; `interrupts` how work is stopped; `extras` optional packages; `machine` the cores
-and memory that are ours; `checkup` the words of `sparring doctor`; `replays` matches that were played elsewhere.
+batches that flow; `arena`, `player`, `forward_model` and `game` the protocols; `plugins` what installed packages
+offer; `arguments` checks of calls; `documented` fields in `help`; `versions` what outlasts a version of a game;
+`distribution` the one masked distribution; `episodes` what training sees; `check` the arena checker; `score` what
+matches came to; `words` what a game says of its episodes; `stages` where time goes; `interrupts` how work is stopped;
+`extras` optional packages; `machine` the cores and memory that are ours; `checkup` the words of `sparring doctor`;
+`replays` matches that were played elsewhere.
 """
 
 from sparring.core.arena import (

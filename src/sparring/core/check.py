@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core.arena import Arena, Explaining, IllegalAction
+from sparring.core.arguments import check_argument
 from sparring.core.decisions import Decisions, Results
 from sparring.core.documented import documented
 from sparring.core.errors import InputError
 from sparring.core.player import RandomPlayer
+from sparring.core.settings import Count, NonNegativeInt
 from sparring.core.spec import GameSpec
 
 
@@ -38,6 +40,8 @@ def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: 
     The arena must be fresh (no `wait` before) and is left open. At its first rows, mistakes of a caller are tried:
     illegal actions, a `wait` while every row is out, a row that is answered twice.
     """
+    check_argument("matches", matches, Count)
+    check_argument("seed", seed, NonNegativeInt)
     _check_members(arena)
     spec = arena.spec
     player = RandomPlayer(seed)

@@ -115,6 +115,12 @@ class Episodes:
     segment: int = 0
     """Steps from one stored memory to the next; 0 when no memory is stored."""
 
+    def __post_init__(self) -> None:
+        """Raises `InputError` for parts that are none."""
+        for name, kind in (("spec", GameSpec), ("headers", Headers), ("steps", Steps)):
+            if not isinstance(getattr(self, name), kind):
+                raise InputError(f"Episodes: {name} = {getattr(self, name)!r:.60}: allowed: {kind.__name__}")
+
     def __len__(self) -> int:
         return len(self.headers)
 

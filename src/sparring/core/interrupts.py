@@ -7,13 +7,13 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from multiprocessing import parent_process
+from multiprocessing import parent_process, resource_tracker
 from threading import Thread, current_thread, main_thread
 from types import FrameType
 
 
 class Interrupts:
-    """While entered, notes the first signal and lets the second through as `KeyboardInterrupt`.
+    """While entered, notes the first signal and lets the second through as a Ctrl-C.
 
     A terminal that closes may send SIGHUP more than once, so it never counts as the second. Under nohup it is ignored.
     `on_first` is called at the first signal, to say that it was heard. Signals in `also` are requests too, and never
@@ -29,6 +29,7 @@ class Interrupts:
         self._also = tuple(also)
         self._second = {signal.SIGINT} if patient else {signal.SIGINT, signal.SIGTERM}
         self._on_first = on_first
+        self._at_once = False
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -43,14 +44,28 @@ class Interrupts:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Has the first signal raise `KeyboardInterrupt` too, in a block that may be broken off anywhere."""
+        self._at_once = True
+        try:
+            if self.asked:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._at_once = False
+
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
             if number not in self._second:
                 return
-            raise KeyboardInterrupt
+            usual = self._before[signal.SIGINT]
+            (usual if callable(usual) else signal.default_int_handler)(number, frame)
         self.asked, self.name = True, signal.Signals(number).name
         with suppress(RuntimeError):  # a print that this signal interrupted cannot be entered again
             self._on_first()
+        if self._at_once:
+            raise KeyboardInterrupt
 
 
 class Noted:
@@ -79,8 +94,21 @@ def _signals_come_here() -> bool:
 
 
 @contextmanager
+def ctrl_c_after() -> Iterator[None]:
+    """Lets a Ctrl-C that comes during the block come right after it: for code that cannot break off."""
+    noted = Noted(signal.SIGINT)
+    try:
+        with noted:
+            yield
+    finally:
+        if noted.asked:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
 def ctrl_c_held_back() -> Iterator[None]:
     """Keeps Ctrl-C from processes started inside, until they `leave_signals_to_parent`; ours comes after the block."""
+    resource_tracker.ensure_running()  # its start, which the first process else brings about, lets signals in again
     usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

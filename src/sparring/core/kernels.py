@@ -2,8 +2,8 @@
 
 Numba's cache files are pickles, by default beside the sources. Here they lie in a folder that only the user may enter,
 named after the versions and sources they were compiled from, and each ends with its SHA-256; a file without it is
-never unpickled, and its kernel compiled again. Compiling keeps people waiting, so the first time is told. All this is
-set up when numba is first imported, so other commands pay nothing.
+never unpickled, and its kernel compiled again. Compiling keeps people waiting, so the first time is told, and Ctrl-C
+ends it. All this is set up when numba is first imported, so other commands pay nothing.
 """
 
 import atexit
@@ -13,7 +13,7 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.abc import MetaPathFinder
@@ -29,12 +29,15 @@ from typing import Any
 
 from sparring.core.cache import cache_folder
 from sparring.core.errors import InputError
+from sparring.core.interrupts import ctrl_c_after
 
 TEMPORARY = "sparring-kernels-"
 """Prefix of a folder that holds kernels for one process only."""
 _VARIABLE = "NUMBA_CACHE_DIR"
 _CACHING = "numba.core.caching"
 _COMPILE = "numba:compile"
+_CALLING_BACK = ("finalize_object", "get_function_address", "get_global_value_address")
+"""Of numba's engine: calls of LLVM that hand machine code over in a callback from C, where an exception is lost."""
 _SEAL_BYTES = hashlib.sha256().digest_size
 _UNUSED_SECONDS = 30 * 24 * 3600.0
 
@@ -48,12 +51,11 @@ def keep_kernels_safe() -> None:
         sys.meta_path.insert(0, _OnImport())
         return
     numba.config.CACHE_DIR = numba.config.CACHE_DIR or str(_kernel_folder())
-    _seal_files(sys.modules[_CACHING])
-    _announce_compiling()
+    _prepare(sys.modules[_CACHING])
 
 
 class _OnImport(MetaPathFinder):
-    """Seals numba's cache files, and listens for compiling, when the module that writes them is imported."""
+    """Prepares numba when the module that writes its cache files is imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -66,13 +68,19 @@ class _OnImport(MetaPathFinder):
             loader: Any = spec.loader
             run = loader.exec_module
 
-            def run_and_seal(module: ModuleType) -> None:
+            def run_and_prepare(module: ModuleType) -> None:
                 run(module)
-                _seal_files(module)
-                _announce_compiling()
+                _prepare(module)
 
-            loader.exec_module = run_and_seal
+            loader.exec_module = run_and_prepare
         return spec
+
+
+def _prepare(caching: ModuleType) -> None:
+    """Everything that is changed in numba, once `caching` is there."""
+    _seal_files(caching)
+    _announce_compiling()
+    _keep_code_from_ctrl_c()
 
 
 def _kernel_folder() -> Path:
@@ -164,6 +172,21 @@ def _announce_compiling() -> None:
 
     if parent_process() is None and os.environ.get("RANK", "0") == "0":
         event.register(_COMPILE, Announce())
+
+
+def _keep_code_from_ctrl_c() -> None:
+    """Lets Ctrl-C come after LLVM has handed machine code over, not during it."""
+    engine = import_module("numba.core.codegen").JitEngine
+
+    def whole(call: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any) -> Any:
+            with ctrl_c_after():
+                return call(*arguments)
+
+        return called
+
+    for name in _CALLING_BACK:
+        setattr(engine, name, whole(getattr(engine, name)))
 
 
 def _is_whole(path: str) -> bool:

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core.arena import Arena
+from sparring.core.arguments import check_argument
 from sparring.core.decisions import Answers, Decisions
 from sparring.core.distribution import draw
 from sparring.core.rows import Array
+from sparring.core.settings import NonNegativeInt
 
 
 class Player(Protocol):
@@ -64,6 +66,7 @@ class SeededPlayer:
     """Base of players whose only state is a random generator; it is saved, so that a resumed run draws the same."""
 
     def __init__(self, seed: int) -> None:
+        check_argument("seed", seed, NonNegativeInt)
         self._rng = np.random.default_rng(seed)
 
     def snapshot(self) -> dict[str, Array]:

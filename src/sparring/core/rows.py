@@ -34,12 +34,12 @@ class Rows:
     """The base of every struct of arrays. Two are equal only if they are the same object: compare their arrays."""
 
     def __post_init__(self) -> None:
-        """Raises `InputError` for a field that is no array, such as a list."""
+        """Raises `InputError` for a field that is no array of rows, such as a list."""
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
-            if not (value is None or isinstance(value, np.ndarray | Mapping)):
+            if not (value.ndim if isinstance(value, np.ndarray) else value is None or isinstance(value, Mapping)):
                 given = f"{name} = {value!r:.60}: of type {type(value).__name__}"
-                raise InputError(f"{type(self).__name__}: {given}; allowed: a numpy array")
+                raise InputError(f"{type(self).__name__}: {given}; allowed: a numpy array with one entry a row")
 
     def __len__(self) -> int:
         for name in self.__dataclass_fields__:
@@ -100,6 +100,8 @@ class Rows:
     @classmethod
     def join(cls, parts: Sequence[Self], *, out: Self | None = None) -> Self:
         """The rows of all `parts` (at least one) in order, copied into the first rows of `out` if it is given."""
+        if len(parts) == 0:
+            raise InputError(f"there are no {cls.__name__} to join")
         if len(parts) == 1 and out is None:
             return parts[0]
         rows = sum(map(len, parts))

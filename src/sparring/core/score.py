@@ -40,6 +40,9 @@ class Score:
     def __post_init__(self) -> None:
         for name in ("wins", "draws", "losses", "failed"):
             check_argument(name, getattr(self, name), NonNegativeInt)
+        check_argument("forfeits", self.forfeits, tuple[str, ...])
+        check_argument("decisions_per_match", self.decisions_per_match, NonNegative)
+        check_argument("points_per_minute", self.points_per_minute, tuple[float, float] | None)
         check_argument("minutes", self.minutes, NonNegative)
 
     def __str__(self) -> str:

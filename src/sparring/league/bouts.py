@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.core import Followed, MatchRecord, Player, RandomPlayer, Results
+from sparring.core.interrupts import ctrl_c_after
 from sparring.league.entrants import Style, leaving
 from sparring.league.keeping import Keeper
 from sparring.league.ledger import Match, Seat
@@ -191,6 +192,7 @@ class Table:
                 seating.game.follow(arena, records.__setitem__)
             collector = Collector(arena, {**players, "": RandomPlayer(0)}, lineup)
 
+            @ctrl_c_after()  # a match is entered whole
             def ended(serials: NDArray[np.int64], turns: NDArray[np.int32], results: Results) -> None:
                 kept = []
                 results, notes = judged(results, lineup(serials), players)

@@ -4,18 +4,20 @@ Each has a table and an open ledger of its own. See `league.cluster_bouts` for t
 """
 
 import os
+import signal
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from multiprocessing.util import Finalize
 from pathlib import Path
+from types import FrameType
 from typing import Any, Protocol
 
 import msgspec
 
 from sparring.core import RunError
-from sparring.core.interrupts import stay_with_parent
+from sparring.core.interrupts import ctrl_c_held_back, stay_with_parent
 from sparring.league.bouts import Bout, Played, Series, Table
 from sparring.league.entrants import Style
 from sparring.league.keeping import Keeper
@@ -70,6 +72,7 @@ class Processes:
         keep: tuple[Path, int] | None,
     ) -> None:
         self.room = count
+        self._others = {*active_children()}
         context = get_context("spawn")
         self._stop = context.Event()
         places = context.Value("i", 0)
@@ -86,7 +89,8 @@ class Processes:
 
     def begin(self, bout: Bout) -> None:
         """See `Crew`."""
-        self._flying.add(self._pool.submit(_work, bout))
+        with ctrl_c_held_back():  # the first bout starts the processes
+            self._flying.add(self._pool.submit(_work, bout))
 
     def wait(self) -> list[Played]:
         """See `Crew`."""
@@ -99,6 +103,9 @@ class Processes:
     def close(self) -> None:
         """See `Crew`."""
         self._stop.set()
+        if wait(self._flying, timeout=_PATIENCE).not_done:  # starting, compiling, or waiting for another program
+            for process in {*active_children()} - self._others:
+                process.terminate()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -130,10 +137,17 @@ def _begin_work(
     keeper = None if keep is None else Keeper(*keep, book, Series(seating, style, seed=seed).prefixes)
     _table = Table(seating, style, book.add, seed=seed, place=place, keeper=keeper)
     Finalize(None, _table.close, exitpriority=10)
+    signal.signal(signal.SIGTERM, _leave)
 
 
 class _BrokenOff(Exception):
     """The tournament is over."""
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Ends this process, whatever it is doing, and the programs that it has started."""
+    _table.close()
+    os._exit(1)
 
 
 def _work(bout: Bout) -> Played:

@@ -45,7 +45,7 @@ from sparring.core import (
 from sparring.core.devices import DeviceName
 from sparring.core.documented import documented
 from sparring.core.networks import Factory, build_with, load_factory
-from sparring.core.settings import NonNegative, NonNegativeInt, convert
+from sparring.core.settings import Fraction, NonNegative, NonNegativeInt, convert
 from sparring.core.versions import lasting_settings
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from sparring.search import PlaySettings
     from sparring.serving import RemotePlayer
 
+HUMAN = "human"
+"""The built-in player that asks a person in the terminal."""
 _SERVED = re.compile(r"(tcp://[^/]+)/(.+)")
 
 
@@ -83,10 +85,13 @@ class Style:
 
     def __post_init__(self) -> None:
         check_argument("device", self.device, DeviceName)
-        for name in ("temperature", "policy_threshold", "patience"):
+        for name in ("temperature", "patience"):
             check_argument(name, getattr(self, name), NonNegative)
+        check_argument("policy_threshold", self.policy_threshold, Fraction)
         for name in ("simulations", "threads"):
             check_argument(name, getattr(self, name), NonNegativeInt)
+        if not isinstance(self.key, Path | None):
+            raise InputError(f"key = {self.key!r}: allowed: the Path of a key file, or None")
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ def active(*, width: float | None, confidence: float | None, matches: int) -> Sc
         targets = open_questions(sheet, width, confidence)
         if not len(targets):
             return begun
-        known = _knowledge(sheet)
+        known = knowledge(sheet)
         if width is not None:
             left = matches - 2 * sum(begun.values())
             targets = known.within_reach(targets, error=width / (2 * Z * ELO), matches=left)
@@ -246,7 +246,7 @@ def _left_open(results: Ints) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Knowledge:
+class Knowledge:
     """What is known of the players' strengths, and what matches can tell."""
 
     spread: Floats
@@ -283,7 +283,7 @@ class _Knowledge:
         return int(one[best]), int(other[best])
 
 
-def _knowledge(sheet: ScoreSheet) -> _Knowledge:
+def knowledge(sheet: ScoreSheet) -> Knowledge:
     """What the score sheet tells, as if the matches in play had ended as expected."""
     n = len(sheet.players)
     if sheet.results.any():
@@ -303,4 +303,4 @@ def _knowledge(sheet: ScoreSheet) -> _Knowledge:
         v = spread[one] - spread[other]
         weight = told[one, other] * len(flying)
         spread = spread - weight * np.outer(v, v) / (1 + weight * (v[one] - v[other]))
-    return _Knowledge(spread, told)
+    return Knowledge(spread, told)

@@ -3,13 +3,13 @@
 import json
 import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from sparring.core import InputError, Interrupts, Player, check_divisible, gather
+from sparring.core import Episodes, InputError, Interrupts, Player, check_divisible, gather
 from sparring.core.files import write_file
 from sparring.league.entrants import Style
 from sparring.league.seating import Seating
@@ -98,7 +98,7 @@ def _play(
         with Interrupts() as interrupts, ProgressLine("self-play", total=plan.matches, done=store.matches) as bar:
             played = play_into_store(
                 store,
-                source,
+                _BrokenOff(source, interrupts),
                 matches=plan.matches,
                 shard=plan.shard,
                 stop=lambda: interrupts.asked,
@@ -149,6 +149,21 @@ def _playing(
         seats = dict(zip([entrant.name for entrant in seating.entrants], players, strict=True))
         gather(arena, plan.batch_size, plan.batch_seconds)
         yield MatchesHere(arena, seats, matches, keep_policy=keep_policy), seats
+
+
+class _BrokenOff:
+    """A source of matches that a signal breaks off in the middle of a move; what has ended before counts."""
+
+    def __init__(self, source: Matches, interrupts: Interrupts) -> None:
+        self._source = source
+        self._interrupts = interrupts
+        self.counters = source.counters
+
+    def more(self) -> Episodes | None:
+        """See `Matches`."""
+        with suppress(KeyboardInterrupt), self._interrupts.at_once():
+            return self._source.more()
+        return None
 
 
 def _default_simulations(seating: Seating) -> int:

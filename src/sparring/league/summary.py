@@ -8,6 +8,7 @@ from sparring.league.bouts import Series
 from sparring.league.intransitivity import payoffs
 from sparring.league.keeping import Keeper
 from sparring.league.ledger import Identity, Ledger
+from sparring.league.orders import orders
 from sparring.league.ratings import labels
 from sparring.league.schedules import ScoreSheet
 from sparring.league.seating import Seating
@@ -25,8 +26,9 @@ def summarise(
     series: Series,
     *,
     complete: bool,
+    confidence: float | None,
 ) -> dict[str, Any]:
-    """The summary, without kept matches."""
+    """The summary, without kept matches; with the orders of players if a `confidence` was asked for."""
     names = labels(sheet.players)
     notes = [one.note for found in sheet.ended.values() for one in found.values() if one.note]
     summary: dict[str, Any] = {
@@ -45,6 +47,8 @@ def summarise(
         order = [names.index(one["player"]) for one in summary["players"]]
         expected = payoffs(counts)
         summary["cross_table"] = [[_cell(sheet, one, other, expected[one, other]) for other in order] for one in order]
+        if confidence is not None and test is None:
+            summary["orders"] = orders(sheet, confidence)
         summary["curves"] = _curves(seating, names, summary["players"])
     if test is not None:
         pairs = pentanomial(sheet)

@@ -78,10 +78,6 @@ class Progress:
         ]
 
 
-class Stopped(Exception):
-    """Raised by `on_progress` to end a tournament early; what has been played stays."""
-
-
 def play_tournament(
     players: Sequence[str],
     ledger: Path,
@@ -93,7 +89,10 @@ def play_tournament(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Plays what `rules` ask for and the ledger does not have yet; returns a summary as plain data."""
+    """Plays what `rules` ask for and the ledger does not have yet; returns a summary as plain data.
+
+    A `KeyboardInterrupt`, which `on_progress` may raise too, ends it early; what has been played stays.
+    """
     _check_rules(rules)
     style, players = style or Style(), with_checkpoints(players)
     seating = Seating.of(*players, game=game, settings=settings, rating=True, varied=True)
@@ -107,10 +106,10 @@ def play_tournament(
         table = stack.enter_context(Table(seating, style, book.add, seed=rules.seed, keeper=keeper))
         sheet = read_sheet(book, seating, series, rules)
         schedule, total, test = _schedule(sheet, rules)
-        for number in range(len(players)):  # a player that cannot play is refused before the first match
-            table.seat(number, say)
         complete = True
         try:
+            for number in range(len(players)):  # a player that cannot play is refused before the first match
+                table.seat(number, say)
             names = [entrant.name for entrant in seating.entrants]
             if rules.workers or rules.cluster is not None:
                 table.close()
@@ -118,12 +117,14 @@ def play_tournament(
                     _play(sheet, schedule, crew, names, total, on_progress)
             else:
                 _play(sheet, schedule, table, names, total, on_progress)
-        except Stopped:
+        except KeyboardInterrupt:
             complete = False
         final = read_sheet(book, seating, series, rules)
         if complete and (short := _fallen_short(final, rules)):
             say(short)
-        summary = summarise(final, seating, rules.schedule, test, book, series, complete=complete)
+        summary = summarise(
+            final, seating, rules.schedule, test, book, series, complete=complete, confidence=rules.confidence
+        )
         return summary if keeper is None else {**summary, "kept": kept_matches(keeper, final)}
 
 

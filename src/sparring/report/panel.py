@@ -58,6 +58,8 @@ class TrainingPanel(Display):
         self._doing = ""
         self._doing_since = 0.0
         self._lines = 0
+        self._printed = update
+        """The update of the last line."""
         self._last_line = monotonic()
         self._tree = ProcessTree()
         self._usage = Usage(0.0, 0)
@@ -116,7 +118,10 @@ class TrainingPanel(Display):
         return self._usage
 
     def _print_line(self) -> None:
-        """One line of the table, with its headings every now and then."""
+        """The update's line of the table, once, with the headings every now and then."""
+        if self._printed == self._update:
+            return
+        self._printed = self._update
         if self._lines % _LINES_A_HEADING == 0:
             self._print(" ".join(name.rjust(width) for name, width in _COLUMNS.items()))
         self._lines += 1

@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 _WIDTH = 500
 _HEIGHT = 186
 _LEFT, _TOP, _BOTTOM, _RIGHT = 56, 12, 26, 10
-_LETTER = 8
+_LETTER = 9.5
 """The width of a letter, where letters are large."""
 _ROW = 19
 _NAME = 150

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from math import inf
 from threading import Timer
 from time import monotonic
-from typing import Self
+from typing import Any, Self
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderableType, RenderResult
 from rich.constrain import Constrain
+from rich.control import Control
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.segment import ControlType, Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -61,6 +63,40 @@ class Pace:
         return duration(seconds) if seconds < _KNOWN_SECONDS else "?"
 
 
+class _Measured:
+    """Something to draw, which tells the `lengths` of the lines that it is drawn as."""
+
+    def __init__(self, content: RenderableType, lengths: list[int]) -> None:
+        self._content = content
+        self._lengths = lengths
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = console.render_lines(self._content, options, pad=False)
+        self._lengths[:] = map(Segment.get_line_length, lines)
+        for line in lines:
+            yield from line
+            yield Segment.line()
+
+
+class _Live(Live):
+    """Something redrawn in place, also after its terminal became narrower and broke the lines that were longer."""
+
+    def __init__(self, **options: Any) -> None:
+        self._lengths: list[int] = []
+        super().__init__(**options)
+
+    def get_renderable(self) -> RenderableType:
+        """What is drawn next."""
+        return _Measured(super().get_renderable(), self._lengths)
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """`renderables` and the display, which begin where it stood; rows that the terminal has added are wiped."""
+        width = self.console.width
+        added = sum(max(0, length - 1) // width for length in self._lengths)
+        wiped = Control(*(((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)) * added))
+        return [wiped, *super().process_renderables(renderables)]
+
+
 class Display(ABC):
     """Something on the terminal's standard error, redrawn in place a few times a second inside a `with` block.
 
@@ -71,7 +107,7 @@ class Display(ABC):
         self._console = Console(stderr=True)
         self._live: Live | None = None
         if self._console.is_terminal and not self._console.is_dumb_terminal:
-            self._live = Live(
+            self._live = _Live(
                 get_renderable=self._render,
                 console=self._console,
                 refresh_per_second=4,

@@ -166,7 +166,7 @@ def _strength(lines: Sequence[Line], config: Mapping[str, Any], reach: tuple[flo
             ]
         about = "" if matches is None else f"95% intervals of {matches:,} matches"
         yield boxed("Win rate", about, curves(found, low=0.0, high=1.0, reach=reach, percent=True))
-        yield boxed("Last ratings", "", ratings_table(lines, matches))
+        yield boxed("Last ratings", "", f'<div class="wide">{ratings_table(lines, matches)}</div>')
     elif not solved:
         yield boxed("Win rate", "", f"<p>{html.escape(why_unrated(config))}</p>")
     if solved:

@@ -109,22 +109,30 @@ def score_json(score: Score) -> dict[str, Any]:
 
 
 def games_table(games: Sequence[Game]) -> Table:
-    """The installed games, one paragraph each."""
+    """The games, each with its players and its trained agents below; a screen has room for all that come with us."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     for game in games:
-        kinds = {
-            "players": player_names(game),
-            "trained": shipped_weights(game.name),
-            "presets": sorted(path.stem for path in game.presets.glob("*.yaml")),
-        }
-        names = Table.grid(padding=(0, 2, 0, 0))
-        names.add_column(style="dim", no_wrap=True)
-        for kind, found in kinds.items():
-            if found:
-                names.add_row(kind, Text(", ".join(found)))
-        table.add_row(game.name, Group(game.summary, names, *([] if game is games[-1] else [""])))
+        kinds = {"players": player_names(game), "trained": shipped_weights(game.name)}
+        table.add_row(game.name, Group(game.summary, _names(kinds)))
     return table
+
+
+def game_table(game: Game) -> Group:
+    """A game with its players, its trained agents and its presets, and what else there is to read about it."""
+    presets = sorted(path.stem for path in game.presets.glob("*.yaml"))
+    kinds = {"players": player_names(game), "trained": shipped_weights(game.name), "presets": presets}
+    return Group(Text(game.name, style="bold").append(f"  {game.summary}", "not bold"), "", _names(kinds))
+
+
+def _names(kinds: Mapping[str, Collection[str]]) -> Table:
+    """A line of names per kind that has any; more lines if they need them."""
+    names = Table.grid(padding=(0, 2, 0, 0))
+    names.add_column(style="dim", no_wrap=True)
+    for kind, found in kinds.items():
+        if found:
+            names.add_row(kind, Text(", ".join(found)))
+    return names
 
 
 def presets_table(presets: Mapping[str, Path]) -> Table:

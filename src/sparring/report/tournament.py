@@ -17,6 +17,8 @@ from sparring.report.tables import forfeits_text, plain_table
 _MOST_COLUMNS = 10
 """Players of a cross table that fits 80 columns."""
 _MOST_LIVE = 20
+_MOST_OPEN = 10
+_MOST_MATCHES = 1_000_000
 
 
 class TournamentScreen(Display):
@@ -66,6 +68,8 @@ def tournament_table(summary: Mapping[str, Any]) -> Group:
         parts.append(standings_table(summary))
         if len(summary["players"]) <= _MOST_COLUMNS:
             parts += ["", Text("points of the row's player against the column's", style="bold"), _cross(summary)]
+    if "orders" in summary:
+        parts += ["", *orders_text(summary["orders"], [one["player"] for one in summary["players"]])]
     if "sprt" in summary:
         parts += ["", Text(sprt_text(summary["sprt"]), style="bold")]
     parts += forfeits_text(summary["forfeits"])
@@ -73,6 +77,33 @@ def tournament_table(summary: Mapping[str, Any]) -> Group:
         parts += ["", Text("matches worth looking at", style="bold")]
         parts += [Text("  " + printable(f"{kept_text(one)}: {one['path']}", 400)) for one in summary["kept"]]
     return Group(*parts)
+
+
+def orders_text(found: Mapping[str, Any], players: Sequence[str]) -> list[Text]:
+    """Who of `players`, from the strongest to the weakest, is proven stronger than whom, and what is still open."""
+    lines = [Text(f"who is stronger, each order at {100 * found['confidence']:g}% confidence", style="bold")]
+    weaker = {name: [one["weaker"] for one in found["proven"] if one["stronger"] == name] for name in players}
+    for at, name in enumerate(players):
+        beaten = [other for other in players if other in weaker[name]]
+        if beaten:
+            whom = "all others" if at == 0 and len(beaten) == len(players) - 1 > 1 else _listed(beaten)
+            lines.append(Text("  " + printable(f"{name} is stronger than {whom}")))
+    lines += [Text("  " + printable(f"open: {_open_text(one)}"), style="yellow") for one in found["open"][:_MOST_OPEN]]
+    if len(found["open"]) > _MOST_OPEN:
+        lines.append(Text(f"  and {len(found['open']) - _MOST_OPEN:,} more pairs are open", style="yellow"))
+    return lines
+
+
+def _open_text(one: Mapping[str, Any]) -> str:
+    stronger, weaker, matches = one["stronger"], one["weaker"], one["matches"]
+    if matches is None:
+        return f"{stronger} or {weaker}: nothing between them"
+    more = "more than a million" if matches > _MOST_MATCHES else f"about {matches:,}"
+    return f"{stronger} over {weaker}, {one['chance']:.0%} certain; {more} more matches"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def sprt_text(found: Mapping[str, Any]) -> str:

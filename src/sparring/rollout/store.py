@@ -83,8 +83,11 @@ class EpisodeStore:
     Opening a folder verifies and counts what is there, so that after a kill a writer goes on from the count on disk.
     """
 
-    def __init__(self, path: Path, spec: GameSpec, *, about: Mapping[str, Any] | None = None) -> None:
-        self.path = path
+    def __init__(self, path: str | Path, spec: GameSpec, *, about: Mapping[str, Any] | None = None) -> None:
+        if not isinstance(path, str | Path) or not isinstance(spec, GameSpec):
+            wrong = f"path = {path!r:.60}" if isinstance(spec, GameSpec) else f"spec = {spec!r:.60}"
+            raise InputError(f"{wrong}: allowed: EpisodeStore(path of a folder, spec of a game)")
+        self.path = path = Path(path)
         self.spec = spec
         self._about = dict(about or {})
         self._lock: int | None = lock_folder(
@@ -112,6 +115,10 @@ class EpisodeStore:
         self.episodes = sum(info.episodes for info in infos)
         self.rows = sum(info.rows for info in infos)
         self._next = int(shards(path)[-1].stem) + 1 if infos else 0
+
+    def __repr__(self) -> str:
+        state = "closed" if self._lock is None else f"{self.matches:,} matches"
+        return f"<EpisodeStore: {self.path}, {state} of {self.spec}>"
 
     def __enter__(self) -> "EpisodeStore":
         return self

@@ -29,10 +29,11 @@ from sparring.core import (
     RandomPlayer,
     built_in,
     check_arena,
+    check_argument,
     lending,
 )
 from sparring.core.game import game_fault
-from sparring.core.settings import convert
+from sparring.core.settings import Count, convert
 from sparring.policy.interface import Output, parameter_count, policy_for
 from sparring.policy.network import build_network, shape_fault
 from sparring.training.config import load_config
@@ -59,6 +60,7 @@ def check_game(game: Game, *, matches: int = 100) -> GameReport:
 
     The arena plays until `matches` matches have ended. The game need not be installed.
     """
+    check_argument("matches", matches, Count)
     wrong = game_fault(game)
     _require(wrong is None, f"the game {wrong}")
     folder = Path(str(getattr(sys.modules.get(type(game).__module__), "__file__", "")))

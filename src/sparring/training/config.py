@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sparring.core import Game, InputError, check_divisible
+from sparring.core import Game, InputError
 from sparring.core.networks import FACTORY
 from sparring.core.settings import Override, convert
 from sparring.learn.alphazero import AlphaZeroSettings
@@ -58,10 +58,6 @@ def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, G
         raise InputError(f"{where}: data, data_share: {_kind(config)} needs both to learn from episodes on disk too")
     _ = validation_day(config)
     _check_mock(config.mock, game, where)
-    if config.workers and not learns_from_data(config):
-        check_divisible(game, key=f"{where}: workers")
-    if config.cluster.address is not None:
-        check_divisible(game, key=f"{where}: cluster")
     if sum(config.opponents.values()) > 1 + 1e-6:
         raise InputError(f"{where}: opponents: shares of the matches add up to more than 1")
     _check_league(config, where)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from sparring.core import Game, InputError, closest, game_names, installed_games, instead, load_game
+from sparring.core import Game, InputError, check_divisible, closest, game_names, installed_games, instead, load_game
 from sparring.core.admitted import options, plain
 from sparring.core.code import code_names
 from sparring.core.networks import FACTORY, check_network
@@ -81,6 +81,10 @@ def check_run(data: dict[str, Any], *, where: str) -> Game:
     game = load_game(config.game)
     convert(config.settings, game.settings, where=where, under="settings", see=f"sparring settings {game.name}")
     check_network(config.network, game, where=where)
+    if config.workers:
+        check_divisible(game, key=f"{where}: workers")
+    if config.cluster.address is not None:
+        check_divisible(game, key=f"{where}: cluster")
     return game
 
 

@@ -1,5 +1,7 @@
 """The damage formula against @smogon/calc, and the estimate of whole observation rows."""
 
+from enum import IntEnum
+
 import numpy as np
 import pytest
 
@@ -17,8 +19,9 @@ from sparring.games.pokemon.columns import (
     SideColumn,
 )
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
+from sparring.games.pokemon.damage.effects import Ability, Item, Kind, codes
 from sparring.games.pokemon.damage.tables import T, load_tables
-from sparring.games.pokemon.dex import load_dex
+from sparring.games.pokemon.dex import Names, load_dex
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.setup import Installation, installation
@@ -65,6 +68,22 @@ def test_every_description_of_an_item_that_tells_of_damage_is_understood(tables:
     assert {id for id, text in texts.items() if "Halves damage" in text} == resisted
     assert len(raised) == (71 if tables == "champions" or int(tables) > 6 else 70)
     assert len(resisted) == 18
+
+
+@pytest.mark.parametrize("kinds", [Kind, Item, Ability])
+def test_all_effects_of_the_kernel_are_there_in_the_pinned_showdown(kinds: type[IntEnum]) -> None:
+    dex = load_dex(9)
+    names = {Kind: dex.moves, Item: dex.items, Ability: dex.abilities}[kinds]
+    assert set(kinds) <= set(codes(kinds, names).tolist())
+
+
+def test_a_showdown_that_lacks_an_effect_does_without_it() -> None:
+    abilities = load_dex(9).abilities
+    older = Names([id for id in abilities.ids[1:] if id != "hugepower"], {})
+    table = codes(Ability, older)
+    assert Ability.HUGE_POWER not in table
+    assert table[older["purepower"]] == Ability.PURE_POWER
+    assert table[0] == 0
 
 
 def test_the_incense_of_generation_3_raises_by_a_twentieth() -> None:

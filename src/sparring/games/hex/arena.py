@@ -20,7 +20,7 @@ from sparring.core import (
     no_row,
     nothing_to_wait_for,
 )
-from sparring.core.settings import Count
+from sparring.core.settings import Count, NonNegativeInt
 from sparring.games.hex.rules import OUT, Rows, Rules, Slots, absolute, answer, begin, collect, is_legal
 from sparring.games.hex.settings import HexSettings
 
@@ -51,6 +51,7 @@ class HexArena(ClosingArena):
     def __init__(self, settings: HexSettings, *, matches: int, seed: int) -> None:
         self.spec = hex_spec(settings)
         check_argument("matches", matches, Count)
+        check_argument("seed", seed, NonNegativeInt)
         self.matches = matches
         self.opening = settings.opening
         """Random stones at the start of each match."""

@@ -34,7 +34,7 @@ from sparring.core import (
 )
 from sparring.core.cache import cache_folder
 from sparring.core.machine import cpu_seconds
-from sparring.core.settings import Count
+from sparring.core.settings import Count, NonNegativeInt
 from sparring.core.stages import Spent, clocks
 from sparring.games.pokemon.actions import ActionSpace, action_space
 from sparring.games.pokemon.actions.offer import WIDTH, named
@@ -98,6 +98,7 @@ class PokemonArena(ClosingArena):
     def __init__(self, settings: PokemonSettings, *, matches: int, seed: int) -> None:
         self._spec = pokemon_spec(settings)
         check_argument("matches", matches, Count)
+        check_argument("seed", seed, NonNegativeInt)
         self._settings = settings
         self._matches = matches
         self.stages = Stages()

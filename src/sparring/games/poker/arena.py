@@ -18,7 +18,7 @@ from sparring.core import (
     illegal_action,
     nothing_to_wait_for,
 )
-from sparring.core.settings import Count
+from sparring.core.settings import Count, NonNegativeInt
 from sparring.core.splitmix import STEP, mix
 from sparring.games.poker.tree import CHANCE, OVER, Tree
 
@@ -31,6 +31,7 @@ class TreeArena(ClosingArena):
 
     def __init__(self, tree: Tree, spec: GameSpec, *, matches: int, seed: int) -> None:
         check_argument("matches", matches, Count)
+        check_argument("seed", seed, NonNegativeInt)
         self.spec = spec
         self.matches = matches
         self.stages = Stages()

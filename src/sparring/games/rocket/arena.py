@@ -25,7 +25,7 @@ from sparring.core import (
     illegal_action,
     nothing_to_wait_for,
 )
-from sparring.core.settings import Count
+from sparring.core.settings import Count, NonNegativeInt
 from sparring.games.rocket import field
 from sparring.games.rocket.actions import action_table
 from sparring.games.rocket.curriculum import Curriculum, elo
@@ -71,6 +71,7 @@ class RocketArena(ClosingArena):
     def __init__(self, settings: RocketSettings, *, matches: int, seed: int) -> None:
         self._spec = rocket_spec(settings)
         check_argument("matches", matches, Count)
+        check_argument("seed", seed, NonNegativeInt)
         self._settings = settings
         self._curriculum = Curriculum(settings.curriculum, settings.stage)
         self._elo: float | None = None

@@ -265,11 +265,12 @@ class Type(IntEnum):
 
 
 def codes(kinds: type[IntEnum], names: Names) -> NDArray[np.int32]:
-    """`int32[len(names)]` the code of each number; 0 where the kernel has no rule for it."""
+    """`int32[len(names)]` the code of each number; 0 where the kernel has no rule for it.
+
+    A Showdown other than the pinned one may lack some of `kinds`.
+    """
     table = np.zeros(len(names), np.int32)
     for kind in kinds:
-        number = names[kind.name.replace("_", "").lower()]
-        if number == 0:
-            raise ValueError(f"Showdown has no {kinds.__name__.lower()} called {kind.name}")
-        table[number] = kind
+        table[names[kind.name.replace("_", "").lower()]] = kind
+    table[0] = 0  # number 0 is no name
     return table
