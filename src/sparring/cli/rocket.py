@@ -55,17 +55,21 @@ def watch_rocket(
     from sparring.games.rocket.stream import open_stream
     from sparring.games.rocket.watch import best_for_blue, picture_kind, record, summary, write_recording
     from sparring.league import Seating, Style
+    from sparring.report.progress import announced
 
     if picture is not None:
         picture_kind(picture)
     seating = Seating.of(player, opponent, game="rocket", settings=game_settings(context))
     each = open_stream(stream, seconds_a_frame=seating.settings.tick_skip / 120) if stream is not None else None
     style = Style(temperature=temperature, device=device, threads=threads, key=key)
-    with seating.seated(matches=1, seed=seed, style=style) as ((blue, orange), arena):
+    with seating.seated(matches=1, seed=seed, style=style, say=say) as ((blue, orange), arena):
         assert isinstance(arena, RocketArena)
-        recordings = record(arena, blue, orange, names=(player, opponent), matches=matches, each=each)
+        with announced(f"playing {matches:,} {'match' if matches == 1 else 'matches'}", say):
+            recordings = record(arena, blue, orange, names=(player, opponent), matches=matches, each=each)
     recording = best_for_blue(recordings)
-    for path in write_recording(recording, page, picture):
+    with announced("drawing", say):
+        written = write_recording(recording, page, picture)
+    for path in written:
         say(f"wrote {path}")
     print(summary(recording))
 
@@ -90,10 +94,12 @@ def export_rocket(
 
     from sparring.games.rocket.export import export_bundle
     from sparring.league import Seating
+    from sparring.report.progress import announced
 
     seating = Seating.of(player, game="rocket", settings=game_settings(context), networks=True)
-    policy: Any = seating.network()
-    export_bundle(policy, seating.spec, folder)
+    with announced("exporting the network", say):
+        policy: Any = seating.network()
+        export_bundle(policy, seating.spec, folder)
     say(f"wrote {folder}")
 
 
