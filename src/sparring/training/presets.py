@@ -17,6 +17,8 @@ from sparring.core.settings import Override, apply_overrides, convert, override_
 from sparring.league.entrants import names_code
 from sparring.training.settings import RunSettings
 
+LEARNS_FROM_DATA = ("imitation", "offline")
+"""Kinds of learners that play no matches: their workers read episodes."""
 STORED = "config.yaml"
 """The file in a run folder that holds its configuration."""
 
@@ -81,7 +83,9 @@ def check_run(data: dict[str, Any], *, where: str) -> Game:
     game = load_game(config.game)
     convert(config.settings, game.settings, where=where, under="settings", see=f"sparring settings {game.name}")
     check_network(config.network, game, where=where)
-    if config.workers:
+    learner = data.get("learner")
+    plays = not isinstance(learner, dict) or learner.get("kind") not in LEARNS_FROM_DATA
+    if config.workers and plays:
         check_divisible(game, key=f"{where}: workers")
     if config.cluster.address is not None:
         check_divisible(game, key=f"{where}: cluster")

@@ -137,6 +137,13 @@ def test_several_processes_are_refused_by_the_settings_alone(preset, asked, key)
         load_config(preset, [asked])
 
 
+def test_workers_that_read_episodes_are_welcome(tmp_path):
+    preset = tmp_path / "mine.yaml"
+    preset.write_text("game: rocket\nlearner: {kind: imitation}\ndata: [games]\ndecisions: 1000\nmatches: 4\n")
+    config, _ = load_config(str(preset), ["workers=2"])
+    assert config.workers == 2
+
+
 def test_several_processes_are_refused_before_any_begins(tmp_path):
     game = load_game("rocket")
     with pytest.raises(InputError, match=f"^workers: {REFUSED}$"):

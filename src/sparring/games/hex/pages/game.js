@@ -193,8 +193,8 @@ byId('slider').max = moves.length;
 byId('slider').oninput = () => { toggle(false); go(+byId('slider').value); };
 byId('title').textContent = names[0] + ' against ' + names[1];
 byId('about').textContent = size + 'x' + size + ', ' + moves.length + ' moves' + (opening ? ', the first ' + opening + ' at random' : '') +
+  (setup.length ? ', after ' + setup.length + ' stones set up' : '') +
   (winner === null ? '' : '; ' + names[winner] + ' (' + COLOURS[winner] + ') won' + (chain.length ? '' : ' before the edges were connected'));
 byId('sgf').href = match.sgf;
 byId('chances').hidden = byId('ideas').hidden = !looks.length;
-  (setup.length ? ', after ' + setup.length + ' stones set up' : '') +
 go(location.hash ? +location.hash.slice(1) || 0 : moves.length);

@@ -50,7 +50,7 @@ const moments = [];  // { frame, kind, words, side, more }, in order; a touch th
   }
   const [blue, orange] = match.goals[last];
   tell(last, 'end', blue === orange ? `The end: ${blue} : ${orange}` : `${short(match.names[+(orange > blue)])} wins ${Math.max(blue, orange)} : ${Math.min(blue, orange)}`,
-    blue === orange ? undefined : +(orange > blue));
+    blue === orange ? undefined : +(orange > blue), match.ending && `ended by ${match.ending}`);
 })();
 
 // ------------------------------------------------------------------------------------------------------- the field
