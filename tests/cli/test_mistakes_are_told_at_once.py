@@ -30,6 +30,10 @@ SLOW = {"torch", "numba", "scipy", "pyarrow"}
         ("play hex random --sise 4", "hex settings: sise: unknown key (did you mean 'size'?)"),
         ("selfplay hex --model rndom --matches 9 --save x", "unknown player 'rndom' (did you mean 'random'?)"),
         ("tournament hex-7x7 pth", "unknown player 'pth'"),
+        (
+            "evaluate tcp://localhost:1/main random",
+            "say which game (--game, in Python game=...); a policy server does not",
+        ),
     ],
 )
 def test_a_misspelt_name_imports_nothing_slow(words, told):
@@ -42,6 +46,7 @@ def test_a_misspelt_name_imports_nothing_slow(words, told):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        ("train rocket-1v1 workers=2", "workers: rocket changes with how it is played, as one arena; use workers = 0"),
         ("trian hex-quick", "no such command: trian (did you mean 'train'?); see: sparring --help"),
         ("bench selfplya", "no such command: bench selfplya (did you mean 'selfplay'?); see: sparring bench --help"),
         ("train hex-quick --sed 1", "no such option: --sed (did you mean '--seed'?); see: sparring train --help"),

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from rich.console import Group
 from rich.padding import Padding
 
@@ -71,11 +72,16 @@ def test_a_closed_standard_input_is_an_empty_one():
     assert "Traceback" not in done.stderr
 
 
-def test_an_answer_that_never_comes_is_named():
-    watched = [*SPARRING, "evaluate", "human", "path", "--game", "hex", "--size", "3", "--matches", "2"]
-    done = subprocess.run(watched, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
-    one_line(done.stderr, "standard input ended where an answer was expected")
-    assert done.returncode == 1
+@pytest.mark.parametrize(
+    "words", ["evaluate human path", "tournament path human", "selfplay hex --matches 2 --save games --model human"]
+)
+def test_a_person_without_a_terminal_is_refused(words, tmp_path):
+    game = [] if "selfplay" in words else ["--game", "hex"]
+    words = [*SPARRING, *words.split(), *game]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100, cwd=tmp_path)
+    one_line(done.stderr, "human: a person answers in a terminal, and standard input is none")
+    assert done.returncode == 2
+    assert not list(tmp_path.iterdir())
 
 
 def test_lines_into_a_file_end_where_their_text_ends(capsys):

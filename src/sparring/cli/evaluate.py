@@ -21,6 +21,7 @@ from sparring.cli.options import (
     Simulations,
     Temperature,
     Threads,
+    check_people,
     game_settings,
 )
 
@@ -60,6 +61,7 @@ def evaluate(
     """
     from sparring.league import Seating, Style
 
+    check_people(first, second)
     style = Style(
         temperature=temperature,
         policy_threshold=policy_threshold,

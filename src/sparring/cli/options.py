@@ -1,5 +1,6 @@
 """What commands share: options that mean the same everywhere, and game settings as `--key value`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -97,6 +98,15 @@ def _refuse_misspelt_option(key: str, context: typer.Context) -> None:
     meant = closest(word, [*options, *(f"--{name.replace('_', '-')}" for name in settings)])
     if key not in settings and meant in options:
         raise InputError(f"no such option: {word} (did you mean {meant!r}?); see: {context.command_path} --help")
+
+
+def check_people(*players: str | None) -> None:
+    """Raises `InputError` if a person is among the `players`, and there is no terminal to ask them in."""
+    from sparring.core import InputError
+    from sparring.league.entrants import HUMAN
+
+    if HUMAN in players and not sys.stdin.isatty():
+        raise InputError(f"{HUMAN}: a person answers in a terminal, and standard input is none")
 
 
 def split_settings(words: list[str], context: typer.Context) -> tuple[list[str], dict[str, Any]]:

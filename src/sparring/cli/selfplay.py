@@ -19,6 +19,7 @@ from sparring.cli.options import (
     Threads,
     TimeoutMs,
     Workers,
+    check_people,
     game_settings,
 )
 
@@ -59,6 +60,7 @@ def selfplay(
     """
     from sparring.league import Seating, Style
 
+    check_people(model, opponent)
     players = [model] if opponent in (None, model) else [model, str(opponent)]
     seating = Seating.of(*players, game=game, settings=game_settings(context))
 

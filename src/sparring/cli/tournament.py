@@ -20,6 +20,7 @@ from sparring.cli.options import (
     Temperature,
     Threads,
     Workers,
+    check_people,
     split_settings,
 )
 
@@ -82,6 +83,7 @@ def tournament(
     from sparring.league.seating import find_entrants
 
     names, settings = split_settings(players, context)
+    check_people(*names)
     if page is not None:
         check_page(page)
     find_entrants(names, game)

@@ -103,6 +103,13 @@ class Rated(Protocol):
 
 
 @runtime_checkable
+class Adapting(Protocol):
+    """A game whose arenas are `Adaptive`: one arena plays everything, and no worker processes can."""
+
+    adapts: bool
+
+
+@runtime_checkable
 class Spread(Protocol):
     """A game whose arena spreads its matches over processes or threads of its own."""
 
@@ -305,3 +312,9 @@ def built_in(game: Game, spec: GameSpec, name: str, *, seed: int) -> Player:
         names = player_names(game)
         raise InputError(f"unknown player {name!r}{instead(name, names, label=f'{game.name} has')}")
     return game.players[name](convert(spec.settings, game.settings, where=game.name), seed)
+
+
+def check_workers(game: Game, workers: int) -> None:
+    """Raises `InputError` if `game` cannot be played by so many worker processes."""
+    if workers and isinstance(game, Adapting) and game.adapts:
+        raise InputError(f"workers: {game.name} changes with how it is played, as one arena; use workers = 0")

@@ -24,11 +24,8 @@ from sparring.core import (
 )
 from sparring.core.by_hand import Course, Recording, Resigned, Seated, Showing, TakenBack
 from sparring.core.files import write_file
-from sparring.league.entrants import Style
+from sparring.league.entrants import HUMAN, Style
 from sparring.league.seating import Seating
-
-HUMAN = "human"
-"""The built-in player that asks a person in the terminal."""
 
 
 def play_by_hand(

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from sparring.search import PlaySettings
     from sparring.serving import RemotePlayer
 
+HUMAN = "human"
+"""The built-in player that asks a person in the terminal."""
 _SERVED = re.compile(r"(tcp://[^/]+)/(.+)")
 
 

@@ -67,11 +67,7 @@ class Seating:
         trained = [(entrant.name, entrant.checkpoint.spec) for entrant in entrants if entrant.checkpoint is not None]
         if game is None:
             if not trained:
-                names = [entrant.name for entrant in entrants]
-                raise InputError(
-                    f"no checkpoint among the players ({', '.join(names)}): say which game (--game, in Python game=...)"
-                    f"{_games_with(names)}"
-                )
+                raise _no_game(entrants)
             game = trained[0][1].game
         plugin = load_game(game)
         for name, spec in trained:
@@ -147,6 +143,16 @@ def _no_network(entrant: Entrant, game: str | None) -> InputError:
     some = f" ({', '.join(shipped)})" if shipped else ""
     what = "played elsewhere" if entrant.server or entrant.guest else "a built-in player"
     return InputError(f"{entrant.name}: {what}, not a network; give a run, a checkpoint or shipped weights{some}")
+
+
+def _no_game(entrants: Sequence[Entrant]) -> InputError:
+    """What to say if no checkpoint among `entrants` tells the game."""
+    names = [entrant.name for entrant in entrants]
+    served = "; a policy server does not say which" if any(entrant.server for entrant in entrants) else ""
+    return InputError(
+        f"no checkpoint among the players ({', '.join(names)}): say which game (--game, in Python game=...)"
+        f"{served}{_games_with(names)}"
+    )
 
 
 def _games_with(players: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from sparring.core import Episodes, InputError, Interrupts, Player, gather
 from sparring.core.files import write_file
+from sparring.core.game import check_workers
 from sparring.league.entrants import Style
 from sparring.league.seating import Seating
 from sparring.report.progress import ProgressLine
@@ -59,6 +60,7 @@ def self_play(
     A folder that holds some already is continued. Returns the summary, which is also in summary.json; None if there
     was nothing to do. With `simulations` None the number depends on what the players can do.
     """
+    check_workers(seating.game, plan.workers)
     names = [entrant.name for entrant in seating.entrants]
     style = replace(style, simulations=_default_simulations(seating) if simulations is None else simulations)
     with EpisodeStore(folder, seating.spec, about={"models": names, "simulations": style.simulations}) as store:

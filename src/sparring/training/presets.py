@@ -12,6 +12,7 @@ import msgspec
 from sparring.core import Game, InputError, closest, game_names, installed_games, instead, load_game
 from sparring.core.admitted import options, plain
 from sparring.core.code import code_names
+from sparring.core.game import check_workers
 from sparring.core.networks import FACTORY, check_network
 from sparring.core.settings import Override, apply_overrides, convert, override_keys, read_settings
 from sparring.league.entrants import names_code
@@ -81,6 +82,7 @@ def check_run(data: dict[str, Any], *, where: str) -> Game:
     game = load_game(config.game)
     convert(config.settings, game.settings, where=where, under="settings", see=f"sparring settings {game.name}")
     check_network(config.network, game, where=where)
+    check_workers(game, config.workers)
     return game
 
 

@@ -37,6 +37,7 @@ class RocketGame:
     rating: Mapping[str, Any] = {"end": "clock", "seconds": 300.0, "starts": {"kickoff": 1.0}, "idle_seconds": 0.0}
     rating_matches = 64
     spread = "threads"
+    adapts = True
 
     def install(self, settings: RocketSettings, say: Callable[[str], None]) -> None:
         """The collision meshes of the field."""
