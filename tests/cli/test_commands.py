@@ -7,6 +7,7 @@ import pytest
 from typer.main import get_command
 
 from sparring.cli import app
+from sparring.cli.evaluate import _standing
 from sparring.cli.train import next_step
 from sparring.core import InputError, game_names, load_game
 from sparring.rollout.store import read_episodes
@@ -193,3 +194,8 @@ def test_evaluate_shows_how_far_it_is(run, monkeypatch):
     monkeypatch.setattr("sparring.report.progress.PLAIN_SECONDS", 0.0)
     errors = run("evaluate", "path", "random", "--game", "hex", "--size", "4", "--matches", "30").stderr
     assert re.search(r"evaluating +\d+%  \S+ left  \d+ of 30 matches", errors)
+
+
+def test_an_evaluation_says_when_only_its_last_matches_go_on():
+    assert _standing(396, 400, 12.3) == "396 of 400 matches  12.3 matches/s"
+    assert _standing(399, 400, 12.3) == "399 of 400 matches; the last ones go on, each to its own end"
