@@ -19,11 +19,11 @@ def outlive_readers() -> None:
         sys.stdin = open(os.devnull)  # noqa: SIM115 - lives as long as the process
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    elif sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
+        sys.stdout = _lasting(sys.stdout)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    if sys.stdout is sys.__stdout__:
-        sys.stdout = _lasting(sys.stdout)
-    if sys.stderr is sys.__stderr__:
+    elif sys.__stderr__ is not None and sys.stderr is sys.__stderr__:
         sys.stderr = _lasting(sys.stderr)
 
 
