@@ -2,15 +2,19 @@
 
 import json
 import re
+import signal
+import time
 
 import pytest
 from typer.main import get_command
 
 from sparring.cli import app
+from sparring.cli.evaluate import _standing
 from sparring.cli.train import next_step
 from sparring.core import InputError, game_names, load_game
 from sparring.rollout.store import read_episodes
 from tests.commands import sparring
+from tests.warm import Process
 
 
 @pytest.mark.parametrize("words", ["version", "--version"])
@@ -193,3 +197,24 @@ def test_evaluate_shows_how_far_it_is(run, monkeypatch):
     monkeypatch.setattr("sparring.report.progress.PLAIN_SECONDS", 0.0)
     errors = run("evaluate", "path", "random", "--game", "hex", "--size", "4", "--matches", "30").stderr
     assert re.search(r"evaluating +\d+%  \S+ left  \d+ of 30 matches", errors)
+
+
+def test_an_evaluation_says_when_only_its_last_matches_go_on():
+    assert _standing(396, 400, 12.3) == "396 of 400 matches  12.3 matches/s"
+    assert _standing(399, 400, 12.3) == "399 of 400 matches; the last ones go on, each to its own end"
+
+
+def test_ctrl_c_breaks_self_play_off_in_the_middle_of_a_move_and_keeps_what_has_ended(tmp_path):
+    words = ["--model", "path", "--size", "4", "--matches", "10000000", "--save", "games", "--parallel", "64"]
+    process = Process("selfplay", "hex", *words, cwd=tmp_path)
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline and "self-play" not in process.stderr.read():
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    assert process.wait(60) == 0
+    assert time.monotonic() - begun < 20
+    said = process.stderr.read()
+    assert "of 10,000,000 matches; the same command continues" in said
+    assert "Traceback" not in said
+    assert json.loads((tmp_path / "games" / "summary.json").read_text())["matches_stored"] > 0

@@ -57,11 +57,20 @@ def test_what_is_read_is_all_there(tmp_path):
     assert done.stdout == done.stderr == b"first\n" + (b"more " * 100 + b"\n") * 1000
 
 
-def test_output_that_has_no_room_is_one_line():
+@pytest.mark.parametrize("words", ["games", "version"])
+def test_output_that_has_no_room_is_one_line(words):
     with open("/dev/full", "w") as full:
-        done = subprocess.run([*SPARRING, "games"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run([*SPARRING, words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     one_line(done.stderr, "cannot use the standard output: No space left on device")
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize("words", ["games", "version"])
+def test_a_closed_standard_output_is_one_that_nobody_reads(words):
+    shell = 'exec "$@" >&-'
+    done = subprocess.run(["sh", "-c", shell, "sh", *SPARRING, words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
 
 
 def test_a_closed_standard_input_is_an_empty_one():

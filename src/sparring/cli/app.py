@@ -55,7 +55,9 @@ def main() -> None:
     """Runs the command line: bad input is one line and exit code 2, a failed run one line and exit code 1."""
     outlive_readers()
     try:
-        sys.exit(app(prog_name="sparring", standalone_mode=False))
+        code = app(prog_name="sparring", standalone_mode=False)
+        sys.stdout.flush()  # a result that cannot be written is told
+        sys.exit(code)
     except typer.Abort as abort:
         if isinstance(abort.__cause__, EOFError):
             print("sparring: standard input ended where an answer was expected", file=sys.stderr)

@@ -28,6 +28,9 @@ from sparring.cli.options import (
 if TYPE_CHECKING:
     from sparring.report.progress import ProgressLine
 
+_LAST = 3
+"""The last matches, which people wait for."""
+
 
 @app.command(
     rich_help_panel="Train and play",
@@ -86,7 +89,7 @@ def evaluate(
             parallel=parallel,
             seed=seed,
             style=style,
-            pulse=lambda ended: bar.update(ended, f"{ended:,} of {total:,} matches  {bar.per_second:.1f} matches/s"),
+            pulse=lambda ended: bar.update(ended, _standing(ended, total, bar.per_second)),
             say=bar.say,
             ledger=ledger,
         )
@@ -94,6 +97,13 @@ def evaluate(
     about = {"first": first, "second": second, "game": seating.game.name, "settings": settings}
     title = f"{first} at {seating.game.name}: {rules_text(settings, seating.settings)}".removesuffix(": ")
     show_result({**about, **score_json(score)}, lambda _: score_table(title, {second: score}), as_json=as_json)
+
+
+def _standing(ended: int, total: int, speed: float) -> str:
+    """How far an evaluation is; the time left is no guide to its last matches, which may be the longest."""
+    if 0 < total - ended <= _LAST:
+        return f"{ended:,} of {total:,} matches; the last ones go on, each to its own end"
+    return f"{ended:,} of {total:,} matches  {speed:.1f} matches/s"
 
 
 @contextmanager

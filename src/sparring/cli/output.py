@@ -17,9 +17,13 @@ def outlive_readers() -> None:
     """From now on a closed pipe or terminal silences this process instead of ending it."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull)  # noqa: SIM115 - lives as long as the process
-    if sys.stdout is sys.__stdout__ and sys.stdout is not None:
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    elif sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
         sys.stdout = _lasting(sys.stdout)
-    if sys.stderr is sys.__stderr__ and sys.stderr is not None:
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    elif sys.__stderr__ is not None and sys.stderr is sys.__stderr__:
         sys.stderr = _lasting(sys.stderr)
 
 

@@ -51,6 +51,8 @@ _WORKERS = "env/workers"
 """The stage in which the parent waits for workers."""
 _STAGGER_SECONDS = 0.1
 """Workers start one after another, so that they do not all load, and later all end their matches, at once."""
+_CLOSE_SECONDS = 2.0
+"""Workers have so long together to close their arenas; one that is still importing or compiling is killed."""
 _START_TRIES = 3
 """Times in a row that a worker may die before its first row."""
 
@@ -213,8 +215,9 @@ class WorkerArena(ClosingArena):
         super().close()
         for worker in self._workers.values():
             worker.line.close()
+        deadline = monotonic() + _CLOSE_SECONDS
         for worker in self._workers.values():
-            worker.process.join(2.0)
+            worker.process.join(max(0.0, deadline - monotonic()))
             if worker.process.is_alive():
                 worker.process.kill()
                 worker.process.join()
