@@ -30,8 +30,8 @@ with optional("a player of poke-env", extra="poke-env"):
     from poke_env.battle import AbstractBattle, Battle, DoubleBattle
     from poke_env.player import Player as TheirPlayer
 
-_UNREAD = {*TheirPlayer.MESSAGES_TO_IGNORE, "error", "bigerror"}
-"""Lines that poke-env's own message loop keeps from its battles."""
+_UNREAD = {*TheirPlayer.MESSAGES_TO_IGNORE, "error", "bigerror", "showteam"}
+"""Lines that poke-env's own message loop keeps from its battles; open team sheets are not passed on."""
 
 
 class PokeEnvPlayer:
