@@ -80,9 +80,10 @@ def write_page(path: Path, page: str) -> None:
 
 def check_page(path: Path) -> None:
     """Raises `InputError` if a page must not be written to `path`: no such folder, or a file that is no older page."""
-    check_file(path)
+    check_place(path)
     if path.exists() and not _is_page(path):
         raise InputError(f"{path} exists and is not a page; choose another name")
+    check_file(path)
 
 
 def _is_page(path: Path) -> bool:
