@@ -41,6 +41,21 @@ def test_stable_baselines_trains_on_it_as_it_is(game, settings):
     assert not before.equal(learner.policy.action_net.weight)
 
 
+@pytest.mark.parametrize("game", ["rps", "leduc", "rocket", "pokemon"])
+def test_an_update_of_stable_baselines_in_the_other_games(game):
+    if game in ("rocket", "pokemon"):
+        skip_unless_installed(game)
+    env = MatchEnv(game)
+    options = {"n_steps": 16, "batch_size": 16, "n_epochs": 1, "policy_kwargs": {"net_arch": [8]}}
+    learner = MaskablePPO("MultiInputPolicy", env, seed=0, **options)
+    before = learner.policy.action_net.weight.clone()
+    learner.learn(16)
+    env.close()
+    after = learner.policy.action_net.weight
+    assert after.isfinite().all()
+    assert not before.equal(after)
+
+
 def test_samples_of_the_action_space_are_legal():
     env = MatchEnv("hex", size=3)
     for seed in range(5):

@@ -151,6 +151,28 @@ def test_code_that_cannot_build_a_policy_is_named_with_its_line(tmp_path, refuse
         refused(command, "called with the spec of the game: ZeroDivisionError: division by zero", "fails.py, line 2")
 
 
+@pytest.mark.parametrize("name", ["First", "make"])
+def test_a_player_of_your_own_where_a_network_is_needed(tmp_path, refused, name):
+    (tmp_path / "own_act.py").write_text(
+        "class First:\n    def act(self, decisions):\n        ...\n\ndef make(spec):\n    return First()\n"
+    )
+    own = f"own_act:{name}"
+    for command in (
+        ["gtp", "hex", own],
+        ["analyse", "hex", own, "x.sgf"],
+        ["bench", "selfplay", "--game", "hex", "--model", own],
+        ["export", "rocket", own, "bot"],
+    ):
+        refused(command, f"{own}: a player of your own, not a network; give a run")
+    refused(["serve", "--model", f"main={own}", "--game", "hex"], own, "not a network")
+    refused(["train", "hex-quick", f"init={own}", "--run", "r"], f"init = {own}", "not a run")
+    anchored = ["train", "hex-quick", f"anchor={{to: '{own}', kl: 0.1}}", "--run", "r"]
+    refused(anchored, f"anchor.to: {own}: not a run or checkpoint folder")
+    words = ["it is a player, with `act`"] if name == "First" else ["training needs a torch module"]
+    refused(["train", "hex-quick", f"network={{factory: '{own}'}}", "--run", "r"], own, *words)
+    assert not (tmp_path / "r").exists()
+
+
 @pytest.mark.parametrize(
     ("content", "words"), [("def build(spec:\n", "SyntaxError"), ("x = nothing\n", "NameError: name 'nothing'")]
 )

@@ -90,6 +90,44 @@ def test_evaluate_prints_one_json_object(run):
     assert score["settings"]["size"] == 4
 
 
+def test_a_player_of_your_own_is_a_player_for_every_command(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_first.py").write_text(FIRST)
+    rules = ["--game", "hex", "--size", "4"]
+    score = json.loads(run("evaluate", "own_first:First", "random", *rules, "--matches", 20, "--json").stdout)
+    assert (score["matches"], score["first"]) == (20, "own_first:First")
+    assert "unfinished" in run("play", "hex", "own_first:First", "--size", 5, input="c3\n").output
+    words = ["hex", "--model", "own_first:First", "--opponent", "own_first:ready", "--matches", 6, "--size", 4]
+    assert run("selfplay", *words, "--save", "games").exit_code == 0
+    assert {name for part in read_episodes(tmp_path / "games") for name in part.players} == {
+        "own_first:First",
+        "own_first:ready",
+    }
+    met = run("tournament", "own_first:First", "path", *rules, "--matches", 8, "--ledger", "t.ledger", "--json")
+    assert met.exit_code == 0, met.output
+    assert "own_first:First" in met.stdout
+    words = ["opponents={'own_first:First': 0.5}", "evaluation.opponents=[random, own_first:make]"]
+    tiny = "decisions=200 matches=8 threads=1 evaluation.matches=4 learner.batch_size=128 learner.minibatch_size=64"
+    trained = run("train", "hex-quick", *words, *tiny.split(), "--run", "r")
+    assert trained.exit_code == 0, trained.output
+    assert "own_first:make" in trained.output
+
+
+FIRST = """
+import numpy as np
+from sparring import Answers
+
+class First:
+    def act(self, decisions):
+        return Answers(action=decisions.legal.argmax(axis=1).astype(np.int32))
+
+ready = First()
+
+def make(spec):
+    return First()
+"""
+
+
 def test_a_person_can_play_a_match_in_the_terminal(run):
     """Column a from top to bottom connects seat 0's edges if random does not get in the way; any end will do."""
     moves = "".join(f"{column}{row}\n" for column in "abc" for row in (1, 2, 3))

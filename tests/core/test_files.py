@@ -14,7 +14,10 @@ from sparring.core import InputError, files
 from sparring.core.files import (
     append_file,
     check_bundle,
+    check_file,
+    check_page,
     lock_folder,
+    make_folder,
     remove_folder,
     safe_name,
     sweep,
@@ -218,6 +221,22 @@ def test_a_page_replaces_only_an_older_page(tmp_path):
     with pytest.raises(InputError, match="exists and is not a page"):
         write_page(page, "<!DOCTYPE html>3")
     assert page.read_text() == "notes"
+
+
+def test_a_place_that_cannot_be_written_is_told_before_there_is_anything_to_write(tmp_path, monkeypatch):
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    (tmp_path / "taken").touch()
+    for folder in ("taken", "taken/below"):
+        with pytest.raises(InputError, match=f"cannot write {tmp_path / folder}: "):
+            make_folder(tmp_path / folder)
+    with pytest.raises(InputError, match="a: it is a folder"):
+        check_file(tmp_path / "a")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "b")
+    for check, place in ((make_folder, "a/b"), (check_file, "a/b/x.gif"), (check_page, "a/b/x.html")):
+        with pytest.raises(InputError, match=f"cannot write {tmp_path / place}: permission denied"):
+            check(tmp_path / place)
+    check_page(tmp_path / "a" / "x.html")
 
 
 def test_a_place_in_no_folder_makes_no_folders(tmp_path):

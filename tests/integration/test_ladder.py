@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from poke_env import AccountConfiguration, ServerConfiguration
+from poke_env.battle import AbstractBattle
 from poke_env.concurrency import POKE_LOOP
 from poke_env.player import Player as TheirPlayer
 from poke_env.player import RandomPlayer as TheirRandomPlayer
@@ -25,6 +26,7 @@ from sparring.core import Answers, Decisions, InputError, Player, RandomPlayer, 
 from sparring.games.pokemon import GAME, PokemonNetwork, PokemonSettings
 from sparring.games.pokemon.formats import find_format
 from sparring.games.pokemon.live import Account, LadderReport, LiveArena, LocalServer, Wish, play_ladder
+from sparring.games.pokemon.poke_env import PokeEnvPlayer
 from sparring.games.pokemon.setup import setup_pokemon
 from sparring.games.pokemon.teams import built_in_teams
 from sparring.inference import Device, InferenceEngine, NetworkPlayer
@@ -296,6 +298,92 @@ def test_ctrl_c_forfeits_and_leaves(
         battles = rival.player.battles
         wait_until(lambda: all(battle.finished for battle in battles.values()))
         assert len(battles) == summary["matches"] + summary["forfeited"]
+
+
+def test_a_ladder_that_ends_before_any_battle_says_why_and_nothing_else(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--username", our_name(), "--model", "random", "--format", FORMAT, "--accept", "--patience", "1"]
+    monkeypatch.setattr(sys, "argv", ["sparring", "ladder", "--server", server.address, *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    told = capsys.readouterr()
+    assert (end.value.code, told.out) == (1, "")
+    assert "sparring: no battle began within 1 s" in told.err
+
+
+class Hearing(SimpleHeuristicsPlayer):
+    """Notes under which name it plays each battle, by the battle's tag."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)
+        self.names: dict[str, str] = {}
+
+    def choose_move(self, battle: AbstractBattle) -> object:
+        assert battle.turn > 0
+        assert battle.active_pokemon is not None or any(battle.force_switch)
+        self.names[battle.battle_tag] = battle.player_username
+        return super().choose_move(battle)
+
+
+@pytest.mark.parametrize("format", [FORMAT, "gen9randombattle"])
+def test_a_player_of_poke_env_plays_through_our_connection(server: LocalServer, format: str) -> None:
+    total, theirs = 4, Hearing(battle_format=format, start_listening=False)
+    guest = PokeEnvPlayer(theirs)
+    with (
+        closing(Rival(server, TheirRandomPlayer, format).accept(total)) as rival,
+        closing(live_arena([server], rival.name, total=total, matches=2, format=format)) as arena,
+    ):
+        connection = arena.servers[0].connection
+        drops = iter((12, 30))
+        following = [next(drops)]
+
+        def drop(report: LadderReport) -> None:
+            if report.decisions >= following[0]:
+                following[0] = next(drops, 10**9)
+                connection.abort()
+
+        report = play(arena, guest, total, drop)
+        clean(report, total)
+        assert connection.reconnects >= 1
+        assert (guest.answered, guest.replaced) == (report.decisions, 0)
+        assert report.wins >= 2
+        assert set(theirs.names.values()) == {connection.account.name}
+        assert len(theirs.names) >= total  # one that is read anew has another tag
+
+
+def test_a_player_class_of_your_own_is_a_model_of_the_command(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_ladder_player.py").write_text(OWN_PLAYERS)
+    for model in ("poke-env:own_ladder_player:Careful", "own_ladder_player:First"):
+        with closing(Rival(server, TheirRandomPlayer).accept(1)) as rival:
+            run_ladder(
+                monkeypatch,
+                server,
+                *("--username", our_name(), "--model", model, "--format", FORMAT, "--challenge", rival.name),
+                *("--matches", "1", "--json"),
+            )
+        summary = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert (summary["matches"], summary["invalid_choices"], summary["failed"]) == (1, 0, 0)
+
+
+OWN_PLAYERS = """
+import numpy as np
+from poke_env.player import Player
+from sparring import Answers
+
+class Careful(Player):
+    def choose_move(self, battle):
+        if battle.available_moves:
+            return self.create_order(max(battle.available_moves, key=lambda move: move.base_power))
+        return self.choose_random_move(battle)
+
+class First:
+    def act(self, decisions):
+        return Answers(action=decisions.legal.argmax(axis=1).astype(np.int32))
+"""
 
 
 def wait_until(ready: Callable[[], bool]) -> None:

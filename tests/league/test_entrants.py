@@ -1,5 +1,7 @@
 """The one way to name a player: what each form means, and what nobody means is one line."""
 
+import importlib
+import sys
 from pathlib import Path
 from time import sleep
 
@@ -9,6 +11,8 @@ import sparring
 from sparring.core import InputError, RandomPlayer
 from sparring.inference import NetworkPlayer, backend
 from sparring.league import Entrant, Seating, Style
+from sparring.league.ledger import Identity
+from sparring.league.rated import identity
 from sparring.policy.checkpoint import Checkpoint, save_checkpoint
 from sparring.search import PlaySettings, SearchPlayer
 from sparring.serving import RemotePlayer
@@ -59,6 +63,152 @@ def test_your_own_code_with_and_without_weights(here):
     assert Entrant.parse("own_players:build=mine").network(hex.spec())[1] == 5
     with pytest.raises(InputError, match="nothing/here: no such file or folder"):
         Entrant.parse("own_players:build=nothing/here")
+
+
+OWN = """
+import numpy as np
+from sparring import Answers
+from sparring.core import RandomPlayer, SeededPlayer
+from tests import hex
+
+made, closed = [], []
+
+class First:
+    def __init__(self):
+        made.append(self)
+    def act(self, decisions):
+        return Answers(action=decisions.legal.argmax(axis=1).astype(np.int32))
+    def close(self):
+        closed.append(self)
+
+class Sized(First):
+    def __init__(self, game):
+        self.size = game.settings["size"]
+
+class Seeded(RandomPlayer):
+    def __init__(self, spec, seed):
+        super().__init__(seed)
+        self.given = (spec.game, seed)
+
+class Deep(First):
+    def __init__(self, depth=2):
+        self.depth = depth
+
+class Picky(First):
+    def __init__(self, board, depth):
+        pass
+
+class Broken(First):
+    def __init__(self):
+        raise ValueError("no book")
+
+class Nothing:
+    pass
+
+class Net:
+    def __new__(cls, spec):
+        return hex.policy()
+    act = step = initial_memory = None
+
+first = First()
+number = 3
+
+def makes(spec):
+    return Sized(spec)
+
+def simply():
+    return First()
+
+def junk(spec):
+    return {"a": 1}
+"""
+
+
+@pytest.fixture
+def own(here):
+    (here / "own_agents.py").write_text(OWN)
+    sys.modules.pop("own_agents", None)
+    return importlib.import_module("own_agents")
+
+
+def seated(name, *, seed=0, **settings):
+    """The player that `name` seats, and that plays a match to its end."""
+    with Seating.of(name, game="hex", settings=settings).seated(matches=2, seed=seed) as ((player,), arena):
+        ended = 0
+        while not ended:
+            decisions, results = arena.wait()
+            ended += len(results)
+            arena.act(decisions, player.act(decisions).action)
+        return player
+
+
+@pytest.mark.parametrize("name", ["First", "Sized", "Deep", "Seeded", "simply", "makes", "first"])
+def test_a_player_of_your_own_by_its_name(own, name):
+    entrant = Entrant.parse(f"own_agents:{name}").settled(hex.spec(4))
+    assert not entrant.is_network
+    assert entrant.network(hex.spec(4)) is None
+    player = seated(f"own_agents:{name}", seed=7, size=4)
+    assert getattr(player, "size", 4) == 4
+    assert getattr(player, "given", ("hex", 7)) == ("hex", 7)
+    assert getattr(player, "depth", 2) == 2
+    assert (player is own.first) == (name == "first")
+
+
+def test_a_class_is_made_anew_for_every_seat_and_closed_afterwards(own):
+    own.made.clear()
+    score = sparring.evaluate("own_agents:First", "own_agents:First", game="hex", settings={"size": 3}, matches=4)
+    assert score.wins == 2  # the first to move wins
+    assert len(own.made) == 2
+    assert set(own.closed) == set(own.made)
+
+
+def test_a_function_of_which_it_turns_out_that_it_makes_players_lets_the_first_go(own):
+    own.made.clear()
+    own.closed.clear()
+    assert Entrant.parse("own_agents:simply").is_network  # nobody knows before it is called
+    settled = Entrant.parse("own_agents:simply").settled(hex.spec())
+    assert not settled.is_network
+    assert own.closed == own.made
+    assert identity(settled, Style(temperature=0.5)) == Identity(name="own_agents:simply", kind="code")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("Picky", "own_agents:Picky: its class asks for board, depth; allowed: spec, seed, and what has a default"),
+        (
+            "Broken",
+            r"own_agents:Broken: its class, called with nothing: ValueError: no book \(.*own_agents.py, line \d+",
+        ),
+        (
+            "Nothing",
+            "own_agents:Nothing: playing needs a torch module .*, or a player, which has act; this is a Nothing",
+        ),
+        ("junk", "own_agents:junk: playing needs a torch module .*, or a player, which has act; this is a dict"),
+        (
+            "number",
+            r"own_agents:number: it is the int 3; allowed: a player \(a class or an object with `act`\), or a fun",
+        ),
+        ("First=hex-7x7", "own_agents:First=hex-7x7: own_agents:First is a player, with `act`, and has no weights"),
+        ("makes=hex-7x7", "own_agents:makes=hex-7x7: playing needs a torch module"),
+    ],
+)
+def test_what_is_no_player_is_one_line(own, name, line):
+    with pytest.raises(InputError, match=line) as refusal:
+        seated(f"own_agents:{name}", size=7)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["First", "first", "simply"])
+def test_a_player_of_your_own_is_no_network(own, name):
+    with pytest.raises(InputError, match=f"own_agents:{name}: a player of your own, not a network; give a run"):
+        Seating.of(f"own_agents:{name}", game="hex", networks=True)
+
+
+def test_a_network_that_can_also_act_is_a_network(own, monkeypatch):
+    monkeypatch.setattr(own.Net, "initial_memory", lambda self: None)
+    monkeypatch.setattr(own.Net, "act", lambda self: None)
+    assert Entrant.parse("own_agents:Net").settled(hex.spec()).network(hex.spec())[1] == 0
 
 
 def test_a_model_of_a_policy_server():

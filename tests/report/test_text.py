@@ -266,6 +266,11 @@ def test_the_summary_of_the_ladder_uses_the_width_there_is():
     assert "faults: none" in lines
     assert "faults: late choices 2, failed 1" in shown(ladder_table({**summary, "late_choices": 2, "failed": 1}))
     assert "answers p50 12 ms, p99 31 ms, mean batch 4.2, 1,234 matches/hour" in lines
+    without = {**summary, "matches": 0, "win_rate": 0.0, "interval": [0.0, 1.0], "forfeited": 1}
+    assert shown(ladder_table(without)).splitlines() == [
+        "MyBot (runs/pokemon-gen1) at gen1ou: 0 matches",
+        "faults: forfeited 1",
+    ]
 
 
 def test_the_games_that_come_with_us_fit_one_screen_with_every_name_whole():

@@ -1,6 +1,7 @@
 """Opponents of a run: anybody who can be named, met in training and in ratings, and the same ones after a resume."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,7 @@ def here(tmp_path, monkeypatch):
 
 
 OWN = """
+from sparring.core import RandomPlayer
 from tests import hex
 
 def build(spec):
@@ -62,6 +64,19 @@ def build(spec):
 
 def junk(spec):
     return "no network"
+
+made, closed = [], []
+
+class Seeded(RandomPlayer):
+    def __init__(self, seed):
+        super().__init__(seed)
+        made.append(seed)
+
+    def close(self):
+        closed.append(self)
+
+def make(spec, seed):
+    return RandomPlayer(seed)
 """
 EVERYBODY = ("random", "path", "hex-7x7", "runs/old", "runs/lstm/checkpoints/00000003", "own_opponents:build")
 TAGS = ("random", "path", "hex-7x7", "runs-old", "runs-lstm-checkpoints-00000003", "own_opponents-build")
@@ -128,6 +143,21 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(memory):
 def test_workers_and_overlap_meet_opponents_too():
     run("r", opponents={"runs/old": 0.5, "random": 0.4}, workers=1, overlap=True)
     assert any("play/against/runs-old" in line for line in updates(Path("r")))
+
+
+def test_players_of_your_own_are_met_and_closed_and_a_resumed_run_goes_on_where_they_stood():
+    rating = {**TINY["evaluation"], "opponents": ["own_opponents:Seeded", "own_opponents:make"]}
+    changes = {"opponents": {"own_opponents:Seeded": 0.4, "own_opponents:make": 0.3}, "evaluation": rating}
+    outcome = run("whole", **changes)
+    assert tuple(outcome.scores) == ("own_opponents:Seeded", "own_opponents:make")
+    run("parts", **changes, decisions=300)
+    run("parts", **changes)
+    assert lines(Path("parts")) == lines(Path("whole"))
+    own = sys.modules["own_opponents"]
+    assert len(own.made) > 4  # tried, met, rated
+    assert len(own.made) == len(own.closed)
+    run("spread", **changes, workers=1)
+    assert any("play/against/own_opponents-Seeded" in line for line in updates(Path("spread")))
 
 
 def test_a_searching_policy_meets_opponents_too():

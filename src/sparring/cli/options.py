@@ -10,14 +10,15 @@ EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Context settings of a command that takes game settings."""
 
 PLAYER = (
-    "A run or checkpoint folder, shipped weights (hex-7x7), a built-in player, package.module:factory, "
-    "tcp://host:port/model, or another program's: gtp:COMMAND, openspiel:1000, poke-env:NAME."
+    "A run or checkpoint folder, shipped weights (hex-7x7), a built-in player, package.module:name of "
+    "your own, tcp://host:port/model, or another program's: gtp:COMMAND, openspiel:1000, poke-env:NAME."
 )
 SEATED = (
-    "A run or checkpoint folder, shipped weights, a built-in player, package.module:factory or tcp://host:port/model."
+    "A run or checkpoint folder, shipped weights, a built-in player, package.module:name of your own, or "
+    "tcp://host:port/model."
 )
 """The players of a game in which no other program's can be seated."""
-NETWORK = "A run or checkpoint folder, shipped weights, or package.module:factory=FOLDER."
+NETWORK = "A run or checkpoint folder, shipped weights, or package.module:function=FOLDER."
 
 _SEED = {"min": 0, "max": 2**32 - 1, "help": "Of everything random."}
 Seed = Annotated[int, typer.Option(**_SEED)]

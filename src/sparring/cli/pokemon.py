@@ -92,7 +92,8 @@ def ladder(
             progress=lambda report, running: bar.update(report.matches, report.text(running, plan.wish)),
             say=bar.say,
         )
-    show_result(summary, ladder_table, as_json=as_json)
+    if as_json or summary["matches"] or lost is None:
+        show_result(summary, ladder_table, as_json=as_json)
     if lost is not None:
         raise lost
 

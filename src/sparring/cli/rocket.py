@@ -51,14 +51,17 @@ def watch_rocket(
 
     Game settings follow as --key value: --end clock --seconds 60 --modes [2v2] --room 2.
     """
+    from sparring.core.files import check_file, check_page
     from sparring.games.rocket.arena import RocketArena
     from sparring.games.rocket.stream import open_stream
     from sparring.games.rocket.watch import best_for_blue, picture_kind, record, summary, write_recording
     from sparring.league import Seating, Style
     from sparring.report.progress import announced
 
+    check_page(page)
     if picture is not None:
         picture_kind(picture)
+        check_file(picture)
     seating = Seating.of(player, opponent, game="rocket", settings=game_settings(context))
     each = open_stream(stream, seconds_a_frame=seating.settings.tick_skip / 120) if stream is not None else None
     style = Style(temperature=temperature, device=device, threads=threads, key=key)

@@ -20,7 +20,7 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="NAME=PLAYER",
-            help="PLAYER is a run or checkpoint folder, shipped weights or package.module:factory. Repeat for several.",
+            help="PLAYER is a run, checkpoint folder, shipped weights or package.module:function. Repeat for several.",
         ),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 5555,

@@ -59,7 +59,16 @@ from sparring.core.game import (
     shipped_weights,
 )
 from sparring.core.interrupts import Interrupts
-from sparring.core.player import Attending, Closing, Forfeit, Forfeiting, Player, RandomPlayer, SeededPlayer
+from sparring.core.player import (
+    Attending,
+    Closing,
+    Forfeit,
+    Forfeiting,
+    Player,
+    RandomPlayer,
+    SeededPlayer,
+    is_player,
+)
 from sparring.core.rows import Array, Rows
 from sparring.core.score import Score, wilson_interval
 from sparring.core.spec import Field, GameSpec
@@ -140,6 +149,7 @@ __all__ = [
     "install_command",
     "installed_games",
     "instead",
+    "is_player",
     "lending",
     "load_game",
     "masked_log_softmax",

@@ -1,4 +1,4 @@
-"""Code of the user's own, named as `package.module:name` in settings: a reward, an observation, a network.
+"""Code of the user's own, named as `package.module:name`: a reward, an observation, a network, a player.
 
 It is imported only where the user names it, in a preset or on the command line. What a checkpoint or a run folder says
 is data, and never a reason to import anything.
@@ -41,8 +41,8 @@ def own(code: Callable[..., Any]) -> str:
     return name
 
 
-def load_code(text: str, *, what: str) -> Callable[..., Any]:
-    """The callable that `package.module:name` names, installed or in the current folder.
+def import_code(text: str, *, what: str) -> Any:
+    """Whatever `package.module:name` names, installed or in the current folder.
 
     `what` says what it is for, as in "a function that builds a policy".
     """
@@ -54,11 +54,16 @@ def load_code(text: str, *, what: str) -> Callable[..., Any]:
     if "" not in sys.path:
         sys.path.append("")  # last: files of the current folder hide no installed module
     try:
-        code: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+        return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise InputError(f"{text}: cannot import it: {error}") from error
     except Exception as error:
         raise failure(f"{text}: cannot import it", error) from error
+
+
+def load_code(text: str, *, what: str) -> Callable[..., Any]:
+    """The callable that `text` names; see `import_code`."""
+    code: Callable[..., Any] = import_code(text, what=what)
     if not callable(code):
         raise InputError(f"{text}: it is the {type(code).__name__} {code!r:.40}, and {what} is a function or a class")
     return code

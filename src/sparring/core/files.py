@@ -83,6 +83,7 @@ def check_page(path: Path) -> None:
     check_place(path)
     if path.exists() and not _is_page(path):
         raise InputError(f"{path} exists and is not a page; choose another name")
+    check_file(path)
 
 
 def _is_page(path: Path) -> bool:
@@ -99,6 +100,23 @@ def check_place(path: Path) -> None:
     """Raises `InputError` unless `path`, which the user chose, lies in a folder that exists: a typo makes no tree."""
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}")
+
+
+def check_file(path: Path) -> None:
+    """Raises `InputError` if file `path`, which the user chose, could not be written later."""
+    check_place(path)
+    if not os.access(path.parent, os.W_OK) or path.is_dir():
+        raise InputError(f"cannot write {path}: {'it is a folder' if path.is_dir() else 'permission denied'}")
+
+
+def make_folder(path: Path) -> None:
+    """Makes folder `path` for files that will come; raises `InputError` if they could not be written there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    if not os.access(path, os.W_OK):
+        raise InputError(f"cannot write {path}: permission denied")
 
 
 def check_bundle(path: Path, *, made: str) -> None:

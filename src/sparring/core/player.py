@@ -24,6 +24,11 @@ class Player(Protocol):
         ...
 
 
+def is_player(thing: object) -> bool:
+    """Whether an object, or those of a class, can play: they have `act`, and are no networks of `sparring.policy`."""
+    return callable(getattr(thing, "act", None)) and not callable(getattr(thing, "initial_memory", None))
+
+
 @runtime_checkable
 class Attending(Protocol):
     """A player that follows the matches themselves, besides its rows: one that tells a person what happens."""

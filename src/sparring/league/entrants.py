@@ -4,8 +4,10 @@
     runs/hex-quick/checkpoints/00000036    a checkpoint folder
     hex-7x7                                weights that come with a game
     random, path                           a built-in player
-    my_agents.mine:build                   a network that your code builds
+    my_agents.mine:build                   a network that your function builds
     my_agents.mine:build=runs/mine         the same with the weights of a run or checkpoint
+    my_agents.mine:Careful                 a player of your own: a class or an object with `act`, or a function that
+                                           returns one
     tcp://host:5555/main                   a model of a policy server
     gtp:mohex                              a program that speaks GTP, with its arguments (Hex)
     openspiel:1000                         OpenSpiel's MCTS with this many simulations per move (Hex)
@@ -19,7 +21,7 @@ Names are looked up without torch, which is imported where a network is seated: 
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,13 +40,15 @@ from sparring.core import (
     did_you_mean,
     guest_kinds,
     installed_games,
+    is_player,
     load_game,
     player_names,
     shipped_weights,
 )
+from sparring.core.code import import_code
 from sparring.core.devices import DeviceName
 from sparring.core.documented import documented
-from sparring.core.networks import Factory, build_with, load_factory
+from sparring.core.networks import Factory, build_with
 from sparring.core.settings import Fraction, NonNegative, NonNegativeInt, convert
 from sparring.core.versions import lasting_settings
 
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
 
 HUMAN = "human"
 """The built-in player that asks a person in the terminal."""
+_OWN = "a player (a class or an object with `act`), or a function that builds a player or a policy"
 _SERVED = re.compile(r"(tcp://[^/]+)/(.+)")
 
 
@@ -105,13 +110,16 @@ class Entrant:
     folder: Path | None = None
     """A run or checkpoint folder."""
     factory: Factory | None = None
+    """The user's code that builds a network, or, until the entrant is `settled`, perhaps a player."""
+    maker: Factory | None = None
+    """The user's code that makes a player, a fresh one for every seat."""
     server: str | None = None
     """The address of a policy server, which knows this player as `model`."""
     model: str = ""
     guest: tuple[str, str] | None = None
     """Kind and name of a player from another program; see `core.Hosting`."""
     player: Player | None = None
-    """A player object from the caller."""
+    """A player object from the caller, or named in the user's code."""
     given: "Checkpoint | None" = None
     """A checkpoint from the caller, without a folder."""
 
@@ -152,8 +160,14 @@ class Entrant:
             if kind in _guest_kinds():
                 return cls(name=text, guest=(kind, what))
             own, equals, weights = text.partition("=")
-            factory = load_factory(own)
-            return cls(name=text, factory=factory, folder=(folder or _folder(weights, game)) if equals else None)
+            code = import_code(own, what=_OWN)
+            if equals and is_player(code):
+                raise InputError(f"{text}: {own} is a player, with `act`, and has no weights; allowed: {own}")
+            if is_player(code):
+                return cls(name=text, maker=code) if isinstance(code, type) else cls(name=text, player=code)
+            if not callable(code):
+                raise InputError(f"{text}: it is the {type(code).__name__} {code!r:.40}; allowed: {_OWN}")
+            return cls(name=text, factory=code, folder=(folder or _folder(weights, game)) if equals else None)
         if text in _built_in_names():
             return cls(name=text)
         return cls(name=text, folder=folder or _folder(text, game))
@@ -177,6 +191,20 @@ class Entrant:
         """Whether a network plays in this process."""
         return self.folder is not None or self.factory is not None or self.given is not None
 
+    def settled(self, spec: GameSpec) -> "Entrant":
+        """This entrant once it is known whether its code builds a network or a player: it is called to find out."""
+        if self.factory is None or self.folder is not None:
+            return self
+        try:
+            made = build_with(self.factory, spec, name="its factory")
+            if not is_player(made):
+                _check_policy(made)
+                return self
+        except InputError as error:
+            raise InputError(f"{self.name}: {error}") from error
+        with leaving(made):
+            return replace(self, factory=None, maker=self.factory)
+
     def seat(
         self,
         game: Game,
@@ -195,6 +223,8 @@ class Entrant:
         style = style or Style()
         if self.player is not None:
             return self.player
+        if self.maker is not None:
+            return self._make(spec, seed)
         if self.server is not None:
             return self._remote(spec, matches, seed, style, say)
         if self.guest is not None:
@@ -281,14 +311,19 @@ class Entrant:
 
     def _build(self, spec: GameSpec) -> "nn.Module":
         """The network that the user's code builds; raises `InputError` if an engine cannot play it."""
-        from torch import nn
-
         assert self.factory is not None
-        policy = build_with(self.factory, spec, name="its factory")
-        missing = [call for call in ("initial_memory", "step") if not callable(getattr(policy, call, None))]
-        if not isinstance(policy, nn.Module) or missing:
-            raise InputError(f"playing needs a torch module with {', '.join(missing) or 'weights'}")
-        return policy
+        return _check_policy(build_with(self.factory, spec, name="its factory"))
+
+    def _make(self, spec: GameSpec, seed: int) -> Player:
+        """A fresh player that the user's code makes."""
+        assert self.maker is not None
+        what = "its class" if isinstance(self.maker, type) else "its factory"
+        made: Player = build_with(self.maker, spec, name=f"{self.name}: {what}", seed=seed)
+        if not is_player(made):
+            raise InputError(
+                f"{self.name}: {what} made a {type(made).__name__}; allowed: an object with act(decisions)"
+            )
+        return made
 
     def _remote(
         self, spec: GameSpec, matches: int, seed: int, style: Style, say: Callable[[str], None]
@@ -313,6 +348,19 @@ class Entrant:
                 seed=seed,
                 key=None if style.key is None else read_client_key(style.key),
             )
+
+
+def _check_policy(policy: Any) -> "nn.Module":
+    """What the user's code built, if an engine can play it."""
+    from torch import nn
+
+    missing = [call for call in ("initial_memory", "step") if not callable(getattr(policy, call, None))]
+    if not isinstance(policy, nn.Module) or missing:
+        raise InputError(
+            f"playing needs a torch module with {', '.join(missing) or 'weights'}, or a player, which has act; "
+            f"this is a {type(policy).__name__}"
+        )
+    return policy
 
 
 def names_code(text: str) -> bool:
@@ -376,5 +424,5 @@ def _unknown(text: str, game: Game | None) -> InputError:
     others = "".join(f", {kind}:..." for kind in kinds)
     return InputError(
         f"unknown player {text!r}{did_you_mean(text, known)}; {names}; also a player is a run or checkpoint folder, "
-        f"package.module:factory, tcp://host:port/model{others}"
+        f"package.module:name, tcp://host:port/model{others}"
     )

@@ -24,7 +24,7 @@ def identity(entrant: Entrant, style: Style) -> Identity:
         kind = "network"
     elif entrant.guest is not None:
         kind = "program"
-    elif entrant.factory is not None or entrant.player is not None:
+    elif entrant.factory is not None or entrant.maker is not None or entrant.player is not None:
         kind = "code"
     else:
         kind = "built-in"

@@ -61,9 +61,8 @@ class Seating:
         unknown, the game is not determined, a checkpoint is of another game, or, with `networks`, a player is not one.
         """
         entrants = find_entrants(players, game)
-        for entrant in entrants:
-            if networks and not entrant.is_network:
-                raise _no_network(entrant, game)
+        if networks:
+            _check_networks(entrants, game)
         trained = [(entrant.name, entrant.checkpoint.spec) for entrant in entrants if entrant.checkpoint is not None]
         if game is None:
             if not trained:
@@ -78,7 +77,11 @@ class Seating:
         if varied and isinstance(plugin, Varied):
             values = dict(plugin.varied(values))
         chosen: Any = convert(values, plugin.settings, where=f"{game} settings", see=f"sparring settings {game}")
-        return cls(entrants, plugin, chosen, plugin.spec(chosen))
+        spec = plugin.spec(chosen)
+        entrants = tuple(entrant.settled(spec) for entrant in entrants)
+        if networks:
+            _check_networks(entrants, game)
+        return cls(entrants, plugin, chosen, spec)
 
     def player(
         self,
@@ -137,12 +140,17 @@ class Seating:
             yield players, arena
 
 
-def _no_network(entrant: Entrant, game: str | None) -> InputError:
-    """What to give instead of `entrant`, which is no network of this machine."""
-    shipped = list(shipped_weights(game))
-    some = f" ({', '.join(shipped)})" if shipped else ""
-    what = "played elsewhere" if entrant.server or entrant.guest else "a built-in player"
-    return InputError(f"{entrant.name}: {what}, not a network; give a run, a checkpoint or shipped weights{some}")
+def _check_networks(entrants: Sequence[Entrant], game: str | None) -> None:
+    """Raises `InputError` at the first that is no network of this machine, with what to give instead."""
+    for entrant in entrants:
+        if not entrant.is_network:
+            shipped = list(shipped_weights(game))
+            some = f" ({', '.join(shipped)})" if shipped else ""
+            own = "a player of your own" if entrant.maker or entrant.player else "a built-in player"
+            what = "played elsewhere" if entrant.server or entrant.guest else own
+            raise InputError(
+                f"{entrant.name}: {what}, not a network; give a run, a checkpoint or shipped weights{some}"
+            )
 
 
 def _no_game(entrants: Sequence[Entrant]) -> InputError:

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from sparring.core import InputError, Interrupts
-from sparring.core.networks import build_with
 from sparring.inference.device import Device
 from sparring.league.entrants import Entrant
 from sparring.league.seating import Seating
@@ -37,8 +36,8 @@ def model_source(
         raise InputError(f"--model {text}: {origin} is not a network")
     if game is None:
         raise InputError(f"--model {text}: say with --game which game the factory builds for")
-    spec = Seating.of(entrant, game=game, settings=settings).spec
-    return ModelSource(name, spec, build_with(entrant.factory, spec, name=origin), 0)
+    seating = Seating.of(entrant, game=game, settings=settings, networks=True)
+    return ModelSource(name, seating.spec, seating.network(), 0)
 
 
 def serve_models(

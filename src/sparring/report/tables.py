@@ -216,9 +216,12 @@ _LADDER_FAULTS = (
 
 
 def ladder_table(summary: Mapping[str, Any]) -> Group:
-    """Results of matches on live servers: one line per opponent, faults and speed below."""
+    """Results of matches on live servers: a line per opponent, faults and speed below; without matches faults alone."""
     low, high = summary["interval"]
     about = f"{summary['username']} ({summary['model']}) at {summary['format']}: {summary['matches']} matches"
+    faults = [f"{key.replace('_', ' ')} {summary[key]}" for key in _LADDER_FAULTS if summary[key]]
+    if not summary["matches"]:
+        return Group(about, f"faults: {', '.join(faults) or 'none'}")
     table = plain_table("opponent", "wins", "draws", "losses", right=("wins", "draws", "losses"))
     for name, counts in summary["opponents"].items():
         table.add_row(name, *map(str, counts.values()))
@@ -227,12 +230,11 @@ def ladder_table(summary: Mapping[str, Any]) -> Group:
     known = [str(rating) for rating in summary["ratings"].values() if rating is not None]
     rating = f", rating {' and '.join(known)}" if known else ""
     answer = summary["answer_ms"]
-    faults = [f"{key.replace('_', ' ')} {summary[key]}" for key in _LADDER_FAULTS if summary[key]]
     return Group(
         about,
         table,
         f"win rate {summary['win_rate']:.1%}, 95% interval {low:.1%} - {high:.1%}{rating}",
-        "faults: " + (", ".join(faults) or "none"),
+        f"faults: {', '.join(faults) or 'none'}",
         f"answers p50 {answer['p50']:.0f} ms, p99 {answer['p99']:.0f} ms, mean batch {summary['mean_batch']:.1f}, "
         f"{summary['matches_per_hour']:,.0f} matches/hour",
     )

@@ -47,7 +47,7 @@ def find_opponents(
             if other != name:
                 raise InputError(f"{key}: {name} and {other} would have one name in the metrics; rename one")
             try:
-                found[name] = Entrant.parse(name, game=game.name, kept=kept / safe_name(name))
+                found[name] = Entrant.parse(name, game=game.name, kept=kept / safe_name(name)).settled(spec)
                 if key == "anchor.to" and not found[name].is_network:
                     raise InputError(f"{name}: not a run or checkpoint folder, or shipped weights")
                 _try(found[name], game, spec, style, say)
@@ -65,10 +65,12 @@ def _try(entrant: Entrant, game: Game, spec: GameSpec, style: Style, say: Callab
     """Raises `InputError` if the entrant cannot play rows of `spec`."""
     if entrant.is_network:
         entrant.network(spec)
-    elif entrant.server is not None:
+    elif entrant.guest is not None:
+        raise InputError(f"{entrant.name}: a run meets no players of other programs; `sparring evaluate` does")
+    elif entrant.server is not None or entrant.maker is not None:
         with leaving(entrant.seat(game, spec, matches=1, seed=0, style=style, say=say)):
             pass
     elif entrant.name == _PEOPLE:
         raise InputError(f"{_PEOPLE}: a person is no opponent for thousands of matches")
-    else:
+    elif entrant.player is None:
         built_in(game, spec, entrant.name, seed=0)

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sparring.core import Adaptive, Arena, Episodes, Game, GameSpec, Player, Resumable, gather
+from sparring.core import Adaptive, Arena, Closing, Episodes, Game, GameSpec, Player, Resumable, gather
 from sparring.core.settings import convert
 from sparring.inference import Device, InferenceEngine
 from sparring.league import Entrant
 from sparring.report.progress import announced
 from sparring.rollout import Collector, Lineup, WorkerArena
 from sparring.rollout.collector import Counters
-from sparring.serving import RemotePlayer
 from sparring.training.algorithms import Algorithm, Reporting
 from sparring.training.config import TrainConfig
 from sparring.training.opponents import POLICY, opponent_style
@@ -115,9 +114,9 @@ class Table:
         )
 
     def close(self) -> None:
-        """Lets remote players go and frees the arena."""
+        """Lets players go that hold connections, and frees the arena."""
         for player in (self.player, *self.opponents.values()):
-            if isinstance(player, RemotePlayer):
+            if isinstance(player, Closing):
                 player.close()
         self.arena.close()
 

@@ -1,5 +1,6 @@
 """Built-in players and the poke-env adapter, by what they win in real battles."""
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,17 @@ def test_a_poke_env_player_sits_in_the_arena_and_every_answer_is_understood(form
     assert win_rate(format_id, built_in("heuristic"), theirs(TheirRandomPlayer, seen), matches=8) >= 0.5
     assert seen[0].answered > 20
     assert seen[0].replaced <= 0.02 * seen[0].answered
+
+
+def test_open_team_sheets_are_no_line_that_a_poke_env_player_stumbles_over() -> None:
+    settings = PokemonSettings(format="gen9vgc2025regi", open_team_sheets=True)
+    player = PokeEnvPlayer(TheirRandomPlayer(battle_format=settings.format, start_listening=False))
+    with closing(PokemonArena(settings, matches=1, seed=0)) as arena:
+        player.attend(arena)
+        for _ in range(4):
+            decisions, _ = arena.wait()
+            arena.act(decisions, player.act(decisions).action)
+    assert player.answered >= 4
 
 
 def test_a_poke_env_player_enters_by_its_name(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """Replays: whole files that a browser can open, whatever the players are called."""
 
+import os
 import random
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from sparring.core import RandomPlayer, load_game
+from sparring.core import InputError, RandomPlayer, load_game
 from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.records import save_replay, save_text, team_left, with_names
 from sparring.games.pokemon.settings import PokemonSettings
@@ -90,6 +92,20 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     save_text(path, "short")
     assert path.read_text() == "short"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_first_battle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file of somebody's")
+    monkeypatch.setattr("sparring.games.pokemon.arena.Simulator", None)  # no battle can begin
+    with pytest.raises(InputError, match=f"cannot write {taken}: File exists"):
+        PokemonArena(PokemonSettings(replays=str(taken)), matches=1, seed=0)
+    (tmp_path / "closed").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "closed")
+    with pytest.raises(InputError, match=f"cannot write {tmp_path / 'closed'}: permission denied"):
+        PokemonArena(PokemonSettings(replays=str(tmp_path / "closed")), matches=1, seed=0)
 
 
 def test_what_is_left_of_a_team_is_read_off_the_log() -> None:

@@ -44,6 +44,7 @@ def recording(names: tuple[str, str] = ("ann", "ben")) -> Recording:
         goals=np.stack([frames >= 30, frames < 0], axis=1).astype(np.int32),
         reward=np.zeros(2, np.float32),
         outcome=1.0,
+        ending="goal",
     )
 
 

@@ -141,6 +141,8 @@ def test_a_picture_is_what_its_name_says(recordings, tmp_path, kind):
     [
         (["rule", "--picture", "x.mp4"], r"x\.mp4: pictures can be \.gif, \.png, \.webp, not \.mp4"),
         (["hex-7x7"], "hex-7x7: a checkpoint of hex cannot play rocket"),
+        (["rule", "--page", "no/such/match.html"], r"no/such/match\.html: there is no folder no/such"),
+        (["rule", "--picture", "no/such/x.gif"], r"no/such/x\.gif: there is no folder no/such"),
         (["rule", "--opponent", "hex-7x7"], "hex-7x7: a checkpoint of hex cannot play rocket"),
     ],
 )

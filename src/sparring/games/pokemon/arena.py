@@ -33,6 +33,7 @@ from sparring.core import (
     nothing_to_wait_for,
 )
 from sparring.core.cache import cache_folder
+from sparring.core.files import make_folder
 from sparring.core.machine import cpu_seconds
 from sparring.core.settings import Count, NonNegativeInt
 from sparring.core.stages import Spent, clocks
@@ -105,6 +106,8 @@ class PokemonArena(ClosingArena):
         self._format: Format = find_format(settings.format, settings.showdown)
         if settings.open_team_sheets and not self._format.open_team_sheets:
             raise InputError(f"open_team_sheets: {self._format.id} has no open team sheets")
+        if settings.replays:
+            make_folder(Path(settings.replays))
         self._actions: ActionSpace = action_space(self._format)
         self._rng = np.random.default_rng(seed)
         self._teams = team_source(self._format, settings.team_set)

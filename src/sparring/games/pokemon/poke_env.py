@@ -1,9 +1,12 @@
 """Seats any `poke_env.Player` in a Pokémon arena, by feeding it the protocol lines and requests its seat is sent.
 
+The arena may be that of battles on live servers: then the server and its throttles, accounts and reconnects are ours,
+and the choices the player's.
+
     player = PokeEnvPlayer(SimpleHeuristicsPlayer(battle_format="gen1randombattle", start_listening=False))
     sparring.evaluate("pokemon-gen1", player, matches=20)
 
-No server and no socket: poke-env's own `Battle` reads the lines, its `choose_move` answers, and the answer is turned
+poke-env opens no socket: its own `Battle` reads the lines, its `choose_move` answers, and the answer is turned
 into an action number. For honest comparison, not for speed: poke-env plays one battle at a time in Python.
 """
 
@@ -19,6 +22,7 @@ from sparring.core.code import is_code, load_code
 from sparring.games.pokemon.actions import ActionSpace, action_space, fits_text
 from sparring.games.pokemon.arena import PokemonArena
 from sparring.games.pokemon.formats import Format, find_format
+from sparring.games.pokemon.live import LiveArena
 from sparring.games.pokemon.settings import PokemonSettings
 
 with optional("a player of poke-env", extra="poke-env"):
@@ -26,8 +30,8 @@ with optional("a player of poke-env", extra="poke-env"):
     from poke_env.battle import AbstractBattle, Battle, DoubleBattle
     from poke_env.player import Player as TheirPlayer
 
-_UNREAD = {*TheirPlayer.MESSAGES_TO_IGNORE, "error", "bigerror"}
-"""Lines that poke-env's own message loop keeps from its battles."""
+_UNREAD = {*TheirPlayer.MESSAGES_TO_IGNORE, "error", "bigerror", "showteam"}
+"""Lines that poke-env's own message loop keeps from its battles; open team sheets are not passed on."""
 
 
 class PokeEnvPlayer:
@@ -35,10 +39,11 @@ class PokeEnvPlayer:
 
     def __init__(self, player: TheirPlayer) -> None:
         self._player = player
-        self._arena: PokemonArena
+        self._arena: PokemonArena | LiveArena
         self._format: Format
         self._space: ActionSpace
         self._battles: dict[tuple[int, int], AbstractBattle] = {}
+        self._begun = 0
         self._logger = logging.getLogger("sparring.poke_env")
         self.answered = 0
         """Rows answered so far."""
@@ -47,8 +52,8 @@ class PokeEnvPlayer:
 
     def attend(self, arena: Arena) -> None:
         """See `sparring.core.Attending`: rows do not say what happened, the arena's protocol lines do."""
-        if not isinstance(arena, PokemonArena):
-            raise InputError("a player of poke-env needs a Pokémon arena in this process: no workers, no live server")
+        if not isinstance(arena, PokemonArena | LiveArena):
+            raise InputError("a player of poke-env needs a Pokémon arena in this process: no workers")
         settings = arena.spec.settings
         self._arena = arena
         self._format = find_format(str(settings["format"]), str(settings["showdown"]))
@@ -61,7 +66,7 @@ class PokeEnvPlayer:
         for row, (match, seat) in enumerate(zip(decisions.match.tolist(), decisions.seat.tolist(), strict=True)):
             message = self._ask(self._battles[match, seat])
             tracker = self._arena.tracker(match, seat)
-            fits = fits_text(self._space, tracker.offer, message, tracker.called)
+            fits = fits_text(self._space, tracker.offer, message, tracker.called) & decisions.legal[row]
             self.answered += 1
             if not fits.any():
                 self.replaced += 1
@@ -73,9 +78,10 @@ class PokeEnvPlayer:
         """Brings the seat's poke-env battle up to date."""
         if first:
             kind = DoubleBattle if self._format.active == 2 else Battle
-            tag = f"battle-{self._format.id}-{match}-{seat}"
-            battle = kind(tag, request["side"]["name"], self._logger, self._format.generation)
-            battle.player_role = f"p{seat + 1}"
+            self._begun += 1
+            tag, side = f"battle-{self._format.id}-{self._begun}", request["side"]
+            battle = kind(tag, side["name"], self._logger, self._format.generation)
+            battle.player_role = side["id"]
             self._battles[match, seat] = battle
         _tell(self._battles[match, seat], lines, request)
 

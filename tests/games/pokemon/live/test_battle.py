@@ -106,6 +106,46 @@ def test_the_view_is_the_arenas_in_whichever_order_a_server_sends(recorded: Reco
     assert not battle.ready(monotonic())
 
 
+def heard(battle: LiveBattle) -> list[tuple]:
+    """What a listener is told of the row that waits."""
+    told: list[tuple] = []
+    assert battle.tell(3, [lambda *words: told.append(words)])
+    return told
+
+
+def test_listeners_are_told_what_they_are_told_without_a_server(recorded: Recorded) -> None:
+    battle = new_battle()
+    battle.read(["|init|battle", "|title|Ourbot vs. Rival", "|j|☆Ourbot"])
+    for number, (lines, request) in enumerate(recorded.turns):
+        battle.read(["|c|Rival|hello", *lines, "|inactive|Time left: 150 sec this turn"])
+        battle.read([request_line(request)])
+        ((slot, seat, first, text, told),) = heard(battle)
+        assert (slot, seat, first, told) == (3, 0, number == 0, request)
+        assert text.split("\n") == [line for line in lines if line]
+        answer(battle)
+
+
+def test_listeners_are_told_a_battle_anew_if_it_is_read_anew(recorded: Recorded) -> None:
+    battle = new_battle()
+    battle.read(["|init|battle", *recorded.turns[0][0], request_line(recorded.turns[0][1])])
+    heard(battle)
+    battle.read(["|init|battle", "|player|p1|Ourbot|1|", "|start", "|turn|7", request_line(recorded.turns[7][1])])
+    ((_, _, first, text, _),) = heard(battle)
+    assert first
+    assert text.split("\n") == ["|player|p1|Ourbot|1|", "|start", "|turn|7"]
+
+
+def test_a_battle_that_a_listener_cannot_follow_fails_and_says_why(recorded: Recorded) -> None:
+    def lost(*words: object) -> None:
+        raise NotImplementedError("|-dance|")
+
+    battle = new_battle()
+    battle.read(["|init|battle", *recorded.turns[0][0], request_line(recorded.turns[0][1])])
+    assert not battle.tell(0, [lost])
+    assert battle.reason == "a message that can't be read: NotImplementedError: |-dance|"
+    assert "in lost" in battle.fault
+
+
 @pytest.mark.parametrize("answered", [False, True], ids=["before our choice", "after our choice was lost"])
 @pytest.mark.parametrize("missed", [0, 2])
 def test_after_a_lost_connection_the_view_goes_on_where_it_stood(

@@ -23,6 +23,7 @@ NOWHERE = ["--server", "ws://127.0.0.1:9"]
         ([*NOWHERE, *USER, "--model", "max-power"], ("--format", "gen1randombattle")),
         ([*NOWHERE, *USER, "--model", "max-power", "--format", "gen77ou"], ("unknown Pokémon format 'gen77ou'",)),
         ([*NOWHERE, *USER, "--model", "nobody", "--format", "gen1ou"], ("unknown player 'nobody'", "max-power")),
+        ([*NOWHERE, *USER, "--model", "human", "--format", "gen1ou"], ("human", "in a browser")),
         ([*NOWHERE, *USER, *PLAYER, "--team-set", "teams"], ("team_set 'teams'", "random teams")),
         ([*NOWHERE, *USER, *PLAYER, "--challenge", "Rival", "--accept"], ("--challenge and --accept",)),
         ([*NOWHERE, *USER, *PLAYER, "--password", "--login", "http://example.org/"], ("--login", "https only")),
@@ -33,6 +34,14 @@ def test_bad_input_is_one_clear_line(
 ) -> None:
     monkeypatch.setenv("SPARRING_PASSWORD", "secret")
     refused(monkeypatch, capsys, arguments, words)
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anybody_logs_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("a file of somebody's")
+    arguments = [*NOWHERE, *USER, *PLAYER, "--save", str(tmp_path / "taken")]
+    refused(monkeypatch, capsys, arguments, ("cannot write", "taken: File exists"))
 
 
 def test_a_checkpoint_of_another_game_is_refused(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sparring.core import ClosingArena, Decisions, GameSpec, InputError, Results, RunError, check_actions
 from sparring.core.text import printable
-from sparring.games.pokemon.arena import SEATS, pokemon_spec
+from sparring.games.pokemon.arena import SEATS, AskListener, pokemon_spec
 from sparring.games.pokemon.belief.seat import Believing
 from sparring.games.pokemon.damage import DAMAGE_FIELDS, DamageEstimate
 from sparring.games.pokemon.formats import find_format
@@ -28,6 +28,7 @@ from sparring.games.pokemon.live.server import LiveServer, Wish
 from sparring.games.pokemon.observation import ObservationRows
 from sparring.games.pokemon.settings import PokemonSettings
 from sparring.games.pokemon.teams import team_source
+from sparring.games.pokemon.tracker import Tracker
 
 _GATHER_SECONDS = 0.003
 """After the first battle that waits, others are given so long to join its batch."""
@@ -83,6 +84,7 @@ class LiveArena(ClosingArena):
         self._unseated: deque[LiveBattle] = deque()
         self._handed: dict[int, tuple[LiveBattle, int]] = {}
         self._total = total
+        self._listeners: list[AskListener] = []
         self._say: Callable[[str], None] = lambda text: say(printable(text))
         self._quiet_since = monotonic()
         self._news = asyncio.Event()
@@ -141,9 +143,12 @@ class LiveArena(ClosingArena):
     def wait(self, seconds: float | None = None) -> tuple[Decisions, Results]:
         """Rows of the battles that wait for us and results of those that ended; both empty only after `seconds`."""
         self._check_open()
-        # The rows are made out here: the runner describes in words, array by array, whatever a coroutine returns.
-        ready, ended = self._runner.run(self._wait(seconds))
-        return self._decisions(ready), self._results(ended)
+        while True:
+            # The rows are made out here: the runner describes in words, array by array, whatever a coroutine returns.
+            ready, ended = self._runner.run(self._wait(seconds))
+            told = [slot for slot in ready if self._battle(slot).tell(slot, self._listeners)]
+            if told or ended or not ready:
+                return self._decisions(told), self._results(ended)
 
     def act(self, decisions: Decisions, actions: NDArray[np.int32]) -> None:
         """Sends the choices; one whose battle has ended or gone on meanwhile is left out."""
@@ -158,6 +163,16 @@ class LiveArena(ClosingArena):
         for server in self.servers:
             server.flush()
 
+    def listen(self, asked: AskListener) -> None:
+        """Calls `asked` for every row from now on; a battle in which it raises fails, and no other."""
+        self._listeners.append(asked)
+
+    def tracker(self, match: int, seat: int) -> Tracker:
+        """What we know and are offered in a slot whose row waits: to read and not to write; `seat` is 0."""
+        tracker = self._battle(match).tracker
+        assert tracker is not None, "a battle without a row"
+        return tracker
+
     def forfeit(self) -> int:
         """Takes back searches, gives up every running battle and waits a moment for their ends; how many those were."""
         return self._runner.run(self._forfeit())
@@ -170,6 +185,11 @@ class LiveArena(ClosingArena):
             self._runner.close()
             if self._teams is not None:
                 self._teams.close()
+
+    def _battle(self, slot: int) -> LiveBattle:
+        battle = self._slots[slot]
+        assert battle is not None, "a slot without a battle"
+        return battle
 
     def _team(self) -> str:
         return "null" if self._teams is None else self._teams.draw(self._rng)[0]
@@ -279,10 +299,8 @@ class LiveArena(ClosingArena):
         k = len(slots)
         first = np.empty(k, np.bool_)
         for row, slot in enumerate(slots):
-            battle = self._slots[slot]
-            assert battle is not None
-            assert battle.tracker is not None
-            battle.tracker.write(self._rows, row)
+            battle = self._battle(slot)
+            self.tracker(slot, 0).write(self._rows, row)
             battle.mask(self._legal[row])
             first[row] = battle.rows == 0
             battle.rows += 1

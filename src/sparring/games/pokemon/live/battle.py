@@ -10,7 +10,7 @@ so that the tracker goes on where it stood; if they differ, or were never read, 
 
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
 from time import monotonic
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sparring.core.text import printable
 from sparring.games.pokemon.actions import ActionSpace
+from sparring.games.pokemon.arena import AskListener
 from sparring.games.pokemon.belief.seat import Believing
 from sparring.games.pokemon.formats import Format, to_id
 from sparring.games.pokemon.live.limits import Limits
@@ -29,6 +30,13 @@ from sparring.games.pokemon.tracker import NEWS, Tracker
 
 _ASIDE = frozenset(("request", "error", "sentchoice", "init", "title", "deinit", "noinit"))
 """Lines that are between the server and us, no part of the battle's log."""
+_TALK = frozenset(
+    (
+        *("c", "c:", "chat", "j", "J", "join", "l", "L", "leave", "n", "N", "name", "unlink", "inactive"),
+        *("inactiveoff", "raw", "html", "uhtml", "uhtmlchange", "askreg", "badge", "bigerror", "debug"),
+    )
+)
+"""Lines of the people and clocks of a room, which no battle without a server has."""
 _LATE = ("too late", "nothing to choose", "can't do anything")
 _SHEETS_SECONDS = 10.0
 """How long team preview waits for the other side's word on open team sheets."""
@@ -116,6 +124,12 @@ class LiveBattle:
         """Lines of the log that the tracker has read."""
         self._begun = False
         """The lines of the first request are there."""
+        self._request: dict[str, Any] = {}
+        """The last that asked us."""
+        self._untold: list[str] = []
+        """Lines that listeners have not been told."""
+        self._anew = True
+        """Listeners are to be told the battle from its beginning."""
         self._held: dict[str, Any] = {}
         """The request of `State.HELD`."""
         self._request_first = False
@@ -165,6 +179,15 @@ class LiveBattle:
             row[self._refused] = False
             if not row.any():
                 row[:] = self._legal
+
+    def tell(self, slot: int, listeners: Sequence[AskListener]) -> bool:
+        """Tells `listeners` what led to the row that waits in `slot`; whether the battle still waits after that."""
+        lines, self._untold = "\n".join(self._untold), []
+        anew, self._anew = self._anew, False
+        with self._contained():
+            for told in listeners:
+                told(slot, 0, anew, lines, self._request)
+        return not self.ended
 
     def choose(self, action: int) -> None:
         """Answers the request that waits; nothing is sent if the battle ended or went on meanwhile."""
@@ -243,10 +266,12 @@ class LiveBattle:
                 return
             self.tracker = None
         self.log, self._read = [], 0
+        self._untold, self._anew = [], True
         self._take(log)
 
     def _take(self, lines: list[str]) -> None:
         self.log += lines
+        self._untold += [line for line in lines if line.startswith("|") and line.split("|", 2)[1] not in _TALK]
         if len(self.log) > self._limits.log:
             self.fail(f"more than {self._limits.log:,} lines")
             return
@@ -317,6 +342,7 @@ class LiveBattle:
         if self.number == self._answered[0] and self._answered[1]:  # it was lost with the connection
             self.outbox.append(self._answered[1])
             return
+        self._request = request
         self.tracker.request(request)
         self._legal = self._actions.legal(self.tracker.offer)
         if not self._legal.any() or not np.isfinite(self.tracker.floats).all():

@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sparring.core import InputError, Player, Score
-from sparring.core.files import safe_name, write_file
+from sparring.core import Attending, InputError, Player, Score
+from sparring.core.files import make_folder, safe_name, write_file
 from sparring.games.pokemon.arena import log_folder
 from sparring.games.pokemon.formats import find_format
+from sparring.games.pokemon.human import HumanPlayer
 from sparring.games.pokemon.live.arena import LiveArena
 from sparring.games.pokemon.live.battle import LiveBattle
 from sparring.games.pokemon.live.connection import Account, page_address
@@ -131,6 +132,8 @@ def play_ladder(
     battles end, and is there even if the last server is lost.
     """
     report, started = report if report is not None else LadderReport(), monotonic()
+    if isinstance(player, Attending):
+        player.attend(arena)
     while report.matches < total and not stop():
         decisions, results = arena.wait(_TICK_SECONDS)
         for battle in arena.ended if len(results) else ():
@@ -177,6 +180,10 @@ def run_ladder(
     If something ends it early, what was played before still counts: the error is returned beside the summary.
     `progress` is told the report and how many battles are running.
     """
+    if isinstance(player, HumanPlayer):
+        raise InputError("human: a person plays on a server in a browser; `sparring play pokemon` needs no server")
+    if plan.save is not None:
+        make_folder(plan.save)
     arena = LiveArena(
         settings,
         plan.wish,
