@@ -79,7 +79,7 @@ def test_what_happens_is_told_with_its_time(tmp_path: Path) -> None:
         ("demolished orange", "0:02 ben is demolished"),
         ("goal blue", "0:03 Goal for ann, 1 : 0"),
         ("start", "0:03 Kickoff"),
-        ("end blue", "0:05 ann wins 1 : 0"),
+        ("end blue", "0:05 ann wins 1 : 0 ended by goal"),
     ]
     assert re.findall(r'<i class="(\w+) blue" title="([^"]+)" style="left: ([\d.]+)%;">', page) == [
         ("touch", "ann hits the ball", "16.9492"),
@@ -100,7 +100,7 @@ def test_what_happens_is_told_with_its_time(tmp_path: Path) -> None:
         ("t=0", ["ArrowDown", "ArrowDown"], 21, "0:02", "0", "ben is demolished"),
         ("t=2", ["ArrowDown"], 31, "0:03", "1", "Goal for ann, 1 : 0"),
         ("t=2", ["ArrowUp"], 11, "0:01", "0", "ann hits the ball, 72 km/h"),
-        ("t=0", ["End"], 60, "0:05", "1", "ann wins 1 : 0"),
+        ("t=0", ["End"], 60, "0:05", "1", "ann wins 1 : 0, ended by goal"),
         ("t=4", ["Home"], 1, "0:00", "0", "Kickoff"),
     ],
 )
