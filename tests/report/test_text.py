@@ -159,6 +159,13 @@ def test_away_from_a_terminal_only_a_rating_that_takes_long_is_told_before_its_e
     ]
 
 
+def test_a_rating_against_nobody_is_not_shown(capsys):
+    with TrainingPanel(total=450_000) as shown:
+        shown.update(40, 234_112, FIGURES)
+        shown.rated(40, {})
+    assert "update 40" not in capsys.readouterr().err
+
+
 def test_away_from_a_terminal_a_run_that_is_not_rated_is_not_silent_for_long(capsys, monkeypatch):
     monkeypatch.setattr(panel, "_LINE_SECONDS", 0.0)
     with TrainingPanel(total=450_000) as shown:

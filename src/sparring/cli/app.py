@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparring.cli.help import App, UsageError, wrong_usage
+from sparring.cli.loading import tell_of_slow_loading
 from sparring.cli.output import outlive_readers
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def _options(
 def main() -> None:
     """Runs the command line: bad input is one line and exit code 2, a failed run one line and exit code 1."""
     outlive_readers()
+    tell_of_slow_loading()
     try:
         code = app(prog_name="sparring", standalone_mode=False)
         sys.stdout.flush()  # a result that cannot be written is told

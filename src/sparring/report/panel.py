@@ -78,7 +78,9 @@ class TrainingPanel(Display):
             self._print_line()
 
     def rated(self, update: int, scores: Mapping[str, Score], nash_conv: float | None = None) -> None:
-        """Shows how the policy after update number `update` did, by opponent."""
+        """Shows how the policy after update number `update` did, by opponent, if it was rated at all."""
+        if not scores and nash_conv is None:
+            return
         self._rated = (update, scores, nash_conv)
         self._doing = ""
         if self._live is None and self._figures:
