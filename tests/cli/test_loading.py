@@ -24,11 +24,13 @@ def told(folder, *, seconds, terminal=True):
     (folder / "torch.py").write_text(f"import time; time.sleep({seconds})")
     reader, writer = pty.openpty() if terminal else os.pipe()
     subprocess.run([sys.executable, "-c", SCRIPT, folder], stderr=writer, check=True, timeout=60)
-    os.write(writer, b"end\n")
-    shown = os.read(reader, 1000).decode()
+    os.write(writer, b" end\n")
+    shown = b""
+    while not shown.endswith(b"end"):
+        shown += os.read(reader, 1000).rstrip()
     os.close(reader)
     os.close(writer)
-    return shown.split()
+    return shown.decode().split()
 
 
 @pytest.mark.parametrize(
