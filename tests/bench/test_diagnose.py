@@ -177,6 +177,7 @@ def test_bad_input_is_one_line(run, few_rounds, words, message):
     assert message in str(done.exception)
 
 
+@pytest.mark.slow
 def test_the_command_saves_and_compares(run, tmp_path):
     base = tmp_path / "base.json"
     quick = ["kuhn-ppo", *slowed.SMALL, "--seconds", "0.2", "--test", "learner"]

@@ -30,6 +30,7 @@ def test_the_rule_by_which_learning_rates_and_batches_follow_the_number_of_proce
     assert scaled(AlphaZeroSettings(window_size=400), "off", 4).window_size == 100
 
 
+@pytest.mark.slow
 def test_a_run_goes_from_two_processes_to_one_with_one_curve(tmp_path):
     words = ["train", "kuhn-ppo", *SMALL, "--run", str(tmp_path / "run")]
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "--"]

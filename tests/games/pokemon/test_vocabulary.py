@@ -259,6 +259,7 @@ np.savez(
 """
 
 
+@pytest.mark.slow
 def test_shipped_weights_play_the_same_with_an_installed_dex_that_has_ten_more_moves(tmp_path: Path) -> None:
     """All of it in a process of its own: simulator, tracker, damage, network, by a doctored copy of the tables."""
     there = tmp_path / "cache" / "pokemon"
