@@ -146,7 +146,7 @@ def evaluate(
         seed: of everything random.
         ledger: a file that every match is kept in too, made if it is not there; see docs/league.md.
     """
-    from contextlib import nullcontext
+    from contextlib import ExitStack
 
     from sparring.core import InputError, check_argument, lending
     from sparring.core.settings import Count, NonNegativeInt
@@ -163,7 +163,12 @@ def evaluate(
     if ledger is not None and not isinstance(ledger, str | Path):
         raise InputError(f"ledger = {ledger!r}: allowed: the path of a file, or None")
     kept = None if ledger is None else Path(ledger)
-    with nullcontext(game) if game is None or isinstance(game, str) else lending(game) as named:
+    with ExitStack() as stack:
+        if "torch" in sys.modules:  # what calls this may have chosen its number of threads
+            from sparring.inference.threads import threads_kept
+
+            stack.enter_context(threads_kept())
+        named = game if game is None or isinstance(game, str) else stack.enter_context(lending(game))
         seating = Seating.of(first, second, game=named, settings=settings, rating=True)
         matches = matches or rating_matches(seating.game)
         return evaluate_entrants(seating, matches=matches, parallel=parallel, seed=seed, style=style, ledger=kept)

@@ -25,7 +25,8 @@ def machine(monkeypatch, tmp_path):
 
 @pytest.fixture
 def counts(monkeypatch):
-    """Torch with four threads; returns the counts it was set to."""
+    """Torch with four threads, set by nobody; returns the counts it was set to."""
+    monkeypatch.setattr(threads, "_usual", None)
     found = []
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
     monkeypatch.setattr(torch, "set_num_threads", found.append)
@@ -83,6 +84,31 @@ def test_what_the_user_says_counts(machine, counts, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     threads.set_threads(0)
     assert counts == [3, 4]
+
+
+def test_a_small_batch_needs_few_threads(machine, counts):
+    machine(load=0.0, idle=4.0)
+    said = []
+    for rows in (2, 16, 17, 512, None):
+        threads.set_threads(0, said.append, rows=rows)
+    assert counts == [1, 2, 3, 4, 4]
+    assert not said
+    threads.set_threads(3, rows=2)
+    assert counts[-1] == 3, "what the user says counts"
+
+
+def test_what_was_chosen_for_one_purpose_does_not_bind_the_next(machine, monkeypatch):
+    machine(load=0.0, idle=4.0)
+    now = [4]
+    monkeypatch.setattr(torch, "get_num_threads", lambda: now[0])
+    monkeypatch.setattr(torch, "set_num_threads", lambda count: now.__setitem__(0, count))
+    threads.set_threads(0, rows=2)
+    assert now == [1]
+    threads.set_threads(0)
+    assert now == [4]
+    now[0] = 2  # a program's own choice
+    threads.set_threads(0)
+    assert now == [2]
 
 
 def test_more_threads_than_cores_are_taken_and_said(machine, counts):

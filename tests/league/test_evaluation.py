@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 import sparring
 from sparring.cli.evaluate import interruption_told
@@ -98,6 +99,16 @@ def test_numbers_that_make_no_sense_are_refused(asked, message):
 def test_a_style_that_makes_no_sense_is_refused(name, allowed):
     with pytest.raises(InputError, match=f"{name} = -1: allowed: {allowed}"):
         sparring.Style(**{name: -1})
+
+
+def test_a_program_that_evaluates_keeps_its_threads(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    torch.set_num_threads(2)
+    try:
+        sparring.evaluate("hex-7x7", "random", matches=2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
 
 
 @pytest.mark.parametrize(

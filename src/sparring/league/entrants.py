@@ -258,7 +258,7 @@ class Entrant:
 
         if engine is None:
             device = Device.pick(style.device)
-            set_threads(style.threads, say)
+            set_threads(style.threads, say, rows=matches * spec.seats)
             engine = InferenceEngine(
                 spec,
                 slots=matches * spec.seats,
