@@ -140,6 +140,8 @@ RUN_BY = {
     "python.md": "tests/test_docs_python.py::test_from_python",
     "replays.md": "tests/test_docs_python.py::test_hiding_what_was_filled_in_of_replays",
     "rocket.md": "tests/games/rocket/test_own.py::test_the_example_of_the_docs_trains",
+    "smallest-game.md": "tests/examples/test_smallest_game.py::"
+    "test_the_page_trains_an_agent_that_wins_what_there_is_to_win",
     "workers.md": "tests/test_docs_python.py::test_an_arena_of_worker_processes",
 }
 """Which test runs the Python of a page."""
