@@ -81,7 +81,7 @@ def test_public_names_are_completed():
         found = getattr(sparring, name)
         assert name == "__version__" or inspect.getdoc(found)
     assert list(inspect.signature(sparring.train).parameters) == [
-        *("preset", "overrides", "run", "mock_data", "on_update", "say")
+        *("preset", "overrides", "run", "game", "mock_data", "on_update", "say")
     ]
 
 

@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from sparring.core import (
         Answers,
         Arena,
+        ArenaFault,
+        ArenaReport,
         Decisions,
         Episodes,
         Game,
+        GameFault,
         GameSpec,
         IllegalAction,
         InputError,
         Player,
         RandomPlayer,
+        Results,
         RunError,
         Score,
         check_arena,
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from sparring.league import Style
     from sparring.policy.checkpoint import Checkpoint, load_checkpoint
     from sparring.rollout.store import EpisodeStore, read_episodes
-    from sparring.training.check_game import check_game
+    from sparring.training.check_game import GameReport, check_game
     from sparring.training.loop import Outcome, Update
 
     __version__: str
@@ -38,17 +42,22 @@ if TYPE_CHECKING:
 __all__ = [
     "Answers",
     "Arena",
+    "ArenaFault",
+    "ArenaReport",
     "Checkpoint",
     "Decisions",
     "EpisodeStore",
     "Episodes",
     "Game",
+    "GameFault",
+    "GameReport",
     "GameSpec",
     "IllegalAction",
     "InputError",
     "Outcome",
     "Player",
     "RandomPlayer",
+    "Results",
     "RunError",
     "Score",
     "Style",
@@ -67,6 +76,7 @@ __all__ = [
 _ELSEWHERE = {
     "Checkpoint": "sparring.policy.checkpoint",
     "EpisodeStore": "sparring.rollout.store",
+    "GameReport": "sparring.training.check_game",
     "Outcome": "sparring.training.loop",
     "Style": "sparring.league",
     "Update": "sparring.training.loop",
@@ -81,6 +91,7 @@ def train(
     preset: str | Path,
     *overrides: str | Mapping[str, Any],
     run: str | Path | None = None,
+    game: "Game | None" = None,
     mock_data: bool = False,
     on_update: "Callable[[Update], bool | None] | None" = None,
     say: Callable[[str], None] | None = print,
@@ -94,11 +105,14 @@ def train(
         overrides: settings laid over it, as texts (`"learner.learning_rate=1e-3"`) or mappings
             (`{"learner.learning_rate": 1e-3}`).
         run: the run folder, resumed if it exists; `runs/PRESET` by default.
+        game: the preset's game, if it is a `Game` of your own that is not installed.
         mock_data: for learners of data: play some matches first, and learn from those.
         on_update: called after each update with its metrics and the policy as it is then; returns True to stop there.
         say: takes the messages of the run; None shows nothing, not even the panel.
     """
-    from sparring.core import InputError
+    from contextlib import nullcontext
+
+    from sparring.core import InputError, lending
     from sparring.training.config import load_config
     from sparring.training.loop import train as run_training
     from sparring.training.run import RunFolder
@@ -111,9 +125,12 @@ def train(
         raise InputError(f"run = {run!r}: allowed: the path of a folder, or None for runs/PRESET")
     if say is not None and not callable(say):
         raise InputError(f"say = {say!r}: allowed: a function of one text, or None for silence")
-    config, game = load_config(str(preset), overrides)
     folder = Path(run) if run is not None else Path("runs") / Path(preset).stem
-    outcome = run_training(config, game, RunFolder(folder), mock_data=mock_data, on_update=on_update, say=say)
+    with nullcontext() if game is None else lending(game):
+        config, named = load_config(str(preset), overrides)
+        if game is not None and named is not game:
+            raise InputError(f"game = {game.name}: {preset} is a preset of {named.name}")
+        outcome = run_training(config, named, RunFolder(folder), mock_data=mock_data, on_update=on_update, say=say)
     if outcome.stopped == "SIGINT":
         raise KeyboardInterrupt(f"{folder} is saved; the same call continues it")
     return outcome
@@ -150,7 +167,8 @@ def evaluate(
 
     from sparring.core import InputError, check_argument, lending
     from sparring.core.settings import Count, NonNegativeInt
-    from sparring.league import Seating, Style
+    from sparring.league import Seating
+    from sparring.league.entrants import check_style
     from sparring.league.evaluation import evaluate_entrants, rating_matches
 
     check_argument("matches", matches, Count | None)
@@ -158,8 +176,8 @@ def evaluate(
     check_argument("seed", seed, NonNegativeInt)
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(f"settings = {settings!r}: allowed: a mapping, such as {{'size': 5}}")
-    if style is not None and not isinstance(style, Style):
-        raise InputError(f"style = {style!r}: allowed: a Style, such as sparring.Style(temperature=0)")
+    if style is not None:
+        check_style(style)
     if ledger is not None and not isinstance(ledger, str | Path):
         raise InputError(f"ledger = {ledger!r}: allowed: the path of a file, or None")
     kept = None if ledger is None else Path(ledger)

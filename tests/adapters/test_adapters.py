@@ -1,5 +1,7 @@
 """Sparring's games pass the other libraries' own checks."""
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 from sparring.adapters import MatchAec, MatchEnv
-from sparring.core import IllegalAction, InputError, RandomPlayer, RunError
+from sparring.core import IllegalAction, InputError, RandomPlayer, RunError, load_game
 from sparring.league import Style
 
 
@@ -128,6 +130,25 @@ def test_any_player_can_be_the_opponent():
 def test_an_opponent_of_another_game_is_refused():
     with pytest.raises(InputError, match="a checkpoint of hex cannot play kuhn"):
         MatchEnv("kuhn", opponent="hex-7x7")
+
+
+def test_a_game_need_not_be_installed(monkeypatch):
+    class Renamed(type(load_game("hex"))):
+        name = "renamed"
+
+        def spec(self, settings):
+            return replace(super().spec(settings), game="renamed")
+
+    env = MatchEnv(Renamed(), opponent="random", size=3)
+    env.reset(seed=0)
+    assert env.step(int(np.flatnonzero(env.action_masks())[0]))[0]["planes"].sum() == 2
+    assert MatchAec(Renamed(), size=3).metadata["name"] == "sparring_renamed"
+
+
+@pytest.mark.parametrize("style", [{"temperature": 0}, {}, "greedy"])
+def test_a_style_is_a_style(style):
+    with pytest.raises(InputError, match="allowed: a Style, such as"):
+        MatchEnv("hex", opponent="hex-7x7", style=style)
 
 
 def test_a_seat_that_does_not_exist_is_refused():

@@ -83,6 +83,10 @@ def nan_reward(n: int, d: Decisions, r: Results):
     return d, replace(r, reward=r.reward * np.float32("nan"))
 
 
+def all_win(n: int, d: Decisions, r: Results):
+    return d, replace(r, outcome=np.ones_like(r.outcome))
+
+
 def unknown_ending(n: int, d: Decisions, r: Results):
     return d, replace(r, ending=np.zeros(len(r), np.int8))
 
@@ -112,6 +116,7 @@ def one_slot_idle(n: int, d: Decisions, r: Results):
         (reward_on_first_row, "reward must be 0"),
         (twice, "two rows in one batch"),
         (nan_reward, "reward is not finite"),
+        (all_win, "1 for a seat that won, -1 for one that lost, 0 for a draw; here all seats of a match won"),
         (unknown_ending, "results.ending must number the arena's `endings`"),
         (mask_too_wide, "legal was refused"),
         (one_slot_idle, r"match slot \[5\] never had a row"),

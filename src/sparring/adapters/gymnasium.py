@@ -1,5 +1,6 @@
 """Any game as a Gymnasium environment: you in one seat, a player of your choice in the others."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -7,14 +8,17 @@ from numpy.typing import NDArray
 
 from sparring.adapters.match import UNDRAWN, Ended, SingleMatch, nothing_seen, observation_row
 from sparring.adapters.spaces import LegalActions, observation_space
-from sparring.core import InputError, Player, check_argument, game_names, optional
+from sparring.core import Game, InputError, Player, check_argument, game_names, lending, optional
 from sparring.core.settings import NonNegativeInt
 from sparring.league import Entrant, Seating, Style
+from sparring.league.entrants import check_style
 
 with optional("sparring.adapters", extra="adapters"):
     import gymnasium
 
 
+Number = int | np.integer | NDArray[np.integer]
+"""How an action may be given: as Python's, numpy's, or in an array of its own, as learners do."""
 _HINT = "see info['action_mask'], or learn with sb3-contrib's MaskablePPO"
 
 
@@ -23,7 +27,7 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
     `action_space.sample()` draws a legal action. At the end nothing is legal, and `reset` begins the next match.
 
     Args:
-        game: an installed game.
+        game: an installed game by name, or a `Game` of your own that is not installed.
         opponent: the player in the other seats, by any name that `sparring evaluate` takes (a built-in player, a run
             or checkpoint folder, shipped weights, ...), or any `Player`.
         seat: your seat.
@@ -36,7 +40,7 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
 
     def __init__(
         self,
-        game: str,
+        game: str | Game,
         *,
         opponent: str | Player = "random",
         seat: int = 0,
@@ -50,11 +54,14 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
         if "settings" in settings:
             raise InputError("settings: give the game's options by name, such as MatchEnv('hex', size=5)")
         check_argument("seed", seed, NonNegativeInt)
-        seating = Seating.of(opponent, game=game, settings=settings)
+        if style is not None:
+            check_style(style)
+        with nullcontext(game) if isinstance(game, str) else lending(game) as name:
+            seating = Seating.of(opponent, game=name, settings=settings)
         self._match = SingleMatch(seating.game, seating.settings, seed=seed)
         spec = self._match.spec
         if not isinstance(seat, int | np.integer) or not 0 <= seat < spec.seats:
-            raise InputError(f"seat = {seat!r}: {game} has seats 0 to {spec.seats - 1}")
+            raise InputError(f"seat = {seat!r}: {name} has seats 0 to {spec.seats - 1}")
         self._seat = seat
         self._style = style
         self._opponent: Entrant = seating.entrants[0]
@@ -78,7 +85,9 @@ class MatchEnv(gymnasium.Env[dict[str, Any], np.int64]):
             raise InputError(f"seat {self._seat} never acts in this match")
         return self._last, self._info()
 
-    def step(self, action: np.int64) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+    def step(
+        self, action: int | np.integer | NDArray[np.integer]
+    ) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Your action, and everyone else's until you must act again or the match ends."""
         mine = np.flatnonzero(self._match.waiting.seat == self._seat)
         ended = self._play_on(self._match.action(int(mine[0]), action, _HINT))

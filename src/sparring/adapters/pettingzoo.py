@@ -1,12 +1,13 @@
 """Any game as a PettingZoo AEC environment: every seat is an agent."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from sparring.adapters.match import UNDRAWN, SingleMatch, nothing_seen, observation_row
 from sparring.adapters.spaces import observation_space
-from sparring.core import InputError, check_argument, load_game, optional
+from sparring.core import Game, InputError, check_argument, lending, load_game, optional
 from sparring.core.settings import NonNegativeInt, convert
 
 with optional("sparring.adapters", extra="adapters"):
@@ -23,6 +24,8 @@ class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # Petti
     """Agents `seat_0`, `seat_1`, ... Where several seats act at once they are asked one after the other, none
     seeing the other's choice, and the game goes on when all have answered.
 
+    `game` is an installed game by name, or a `Game` of your own that is not installed.
+
     Observations are `{"observation": ..., "action_mask": int8[actions]}`.
     """
 
@@ -30,15 +33,16 @@ class MatchAec(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc]  # Petti
 
     agent_selection: str
 
-    def __init__(self, game: str, *, seed: int = 0, **settings: Any) -> None:
+    def __init__(self, game: str | Game, *, seed: int = 0, **settings: Any) -> None:
         super().__init__()
         if "settings" in settings:
             raise InputError("settings: give the game's options by name, such as MatchAec('hex', size=5)")
         check_argument("seed", seed, NonNegativeInt)
-        plugin = load_game(game)
-        self._match = SingleMatch(plugin, convert(settings, plugin.settings, where=game), seed=seed)
+        with nullcontext(game) if isinstance(game, str) else lending(game) as name:
+            plugin = load_game(name)
+        self._match = SingleMatch(plugin, convert(settings, plugin.settings, where=name), seed=seed)
         spec = self._match.spec
-        self.metadata = {**self.metadata, "name": f"sparring_{game}"}
+        self.metadata = {**self.metadata, "name": f"sparring_{name}"}
         self.render_mode = None
         self._seen: dict[str, dict[str, Any]] = {}
         self._turn = 0

@@ -30,8 +30,11 @@ class ArenaReport:
     """What a clean check saw."""
 
     matches: int
+    """Matches that ended."""
     decisions: int
+    """Rows that were answered."""
     failed: int
+    """How many of the matches failed."""
 
 
 def check_arena(arena: Arena, *, matches: int = 100, seed: int = 0, most_waits: int = 100_000) -> ArenaReport:
@@ -207,6 +210,8 @@ def _check_results(results: Results, arena: Arena) -> None:
     _require(len(np.unique(results.match)) == n, "a match has two results in one batch")
     _require(bool(np.isfinite(results.reward).all()), "results.reward is not finite")
     _require(bool((np.abs(results.outcome) <= 1).all()), "results.outcome must lie in [-1, 1]")
+    rule = "results.outcome is 1 for a seat that won, -1 for one that lost, 0 for a draw"
+    _require(not bool((results.outcome > 0).all(axis=1).any()), f"{rule}; here all seats of a match won")
     if results.ending is not None:
         reasons = len(arena.endings) if isinstance(arena, Explaining) else 0
         _require(results.ending.shape == (n,), "results.ending must be [n]")

@@ -29,15 +29,19 @@ def is_code(text: object) -> bool:
 
 
 def own(code: Callable[..., Any]) -> str:
-    """A name by which settings can refer to a function or class of the running program."""
+    """A name by which settings can refer to a function or class of the running program.
+
+    Several of one name are numbered in the order in which they were named first: a script that makes the same ones in
+    the same order continues its run.
+    """
     if not callable(code):
         raise InputError(f"own({code!r}): allowed: a function or class")
     inner = re.sub(r"\W+", "_", getattr(code, "__qualname__", type(code).__qualname__))
-    name = f"{getattr(code, '__module__', type(code).__module__)}:{inner}"
-    known = _given.setdefault(name, code)
-    if known is not code:
-        name = f"{name}_{id(code)}"
-        _given[name] = code
+    name = first = f"{getattr(code, '__module__', type(code).__module__)}:{inner}"
+    number = 1
+    while _given.setdefault(name, code) is not code:
+        number += 1
+        name = f"{first}_{number}"
     return name
 
 

@@ -4,7 +4,7 @@ A batch of episodes is ragged, so the steps of all of them are laid end to end a
 ends. Learners, the episode store and human replays all speak this one form.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -123,6 +123,9 @@ class Episodes:
 
     def __len__(self) -> int:
         return len(self.headers)
+
+    def __iter__(self) -> "Iterator[Episodes]":
+        return (self[number] for number in range(len(self)))
 
     def __repr__(self) -> str:
         about = f"{self.spec.game} {dict(self.spec.settings)} by {', '.join(self.players[:5])}"

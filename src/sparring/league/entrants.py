@@ -363,6 +363,12 @@ def _check_policy(policy: Any) -> "nn.Module":
     return policy
 
 
+def check_style(style: object) -> None:
+    """Raises `InputError` unless `style` is a `Style`."""
+    if not isinstance(style, Style):
+        raise InputError(f"style = {style!r}: allowed: a Style, such as sparring.Style(temperature=0)")
+
+
 def names_code(text: str) -> bool:
     """Whether `text` names the user's code, which parsing would import, or a program, which seating would run."""
     return ":" in text.partition("=")[0] and not text.startswith("tcp://") and not Path(text).exists()

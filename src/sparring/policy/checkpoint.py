@@ -17,7 +17,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
-from sparring.core import GameSpec, InputError, load_game, shipped_weights
+from sparring.core import GameSpec, InputError, instead, load_game, shipped_weights
 from sparring.core.checkpoints import ABOUT, WEIGHTS, locate_checkpoint
 from sparring.core.checksums import read_checked, with_checksums
 from sparring.core.documented import documented
@@ -68,6 +68,8 @@ class Checkpoint:
         `factory` is needed if the user's own code built it: what a checkpoint names is never imported. `say` reports
         weights made with another vocabulary.
         """
+        if not isinstance(spec, GameSpec):
+            raise InputError(f"spec = {spec!r:.60}: allowed: a GameSpec, such as checkpoint.spec")
         if self.spec.game != spec.game:
             raise InputError(f"a checkpoint of {self.spec.game} cannot play {spec.game}")
         game = load_game(spec.game)
@@ -120,7 +122,10 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     """
     if not isinstance(path, str | Path):
         raise InputError(f"a checkpoint is found by its folder or the name of shipped weights, not by {path!r}")
-    folder = locate_checkpoint(Path(path) if Path(path).exists() else shipped_weights().get(str(path), Path(path)))
+    shipped = shipped_weights()
+    if not Path(path).exists() and str(path) not in shipped:
+        raise InputError(f"{path}: no such folder, and no shipped weights{instead(str(path), shipped)}")
+    folder = locate_checkpoint(Path(path) if Path(path).exists() else shipped[str(path)])
     files = read_checked(folder, [ABOUT, WEIGHTS])
     try:
         data = json.loads(files[ABOUT])

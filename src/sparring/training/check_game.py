@@ -32,6 +32,7 @@ from sparring.core import (
     check_argument,
     lending,
 )
+from sparring.core.documented import documented
 from sparring.core.game import game_fault
 from sparring.core.settings import Count, convert
 from sparring.policy.interface import Output, parameter_count, policy_for
@@ -43,14 +44,19 @@ _TIMES, _SEQUENCES = 3, 4
 """Rows that the network is shown: so many, one after the other, of so many seats."""
 
 
+@documented
 @dataclass(frozen=True)
 class GameReport:
     """What a clean check saw."""
 
     matches: int
+    """Matches that ended."""
     decisions: int
+    """Rows that were answered."""
     players: tuple[str, ...]
+    """Built-in players that were tried."""
     presets: tuple[str, ...]
+    """Presets that load."""
     weights: int
     """Of the network as it is by default."""
 
@@ -71,7 +77,10 @@ def check_game(game: Game, *, matches: int = 100) -> GameReport:
     with _part("spec", folder):
         spec = game.spec(settings)
         _check_spec(spec, game)
-    with _part("arena", folder), closing(game.arena(settings, matches=_MATCHES, seed=0)) as arena:
+    with _part("arena", folder):
+        made = game.arena(settings, matches=_MATCHES, seed=0)
+        _require(callable(getattr(made, "close", None)), f"arena() gave {made!r:.60}, which is no Arena")
+    with _part("arena", folder), closing(made) as arena:
         played = check_arena(arena, matches=matches)
         _require(arena.spec == spec, "its spec is not the one that game.spec(settings) gives")
         _require(arena.matches == _MATCHES, f"it has {arena.matches} matches, but was asked for {_MATCHES}")

@@ -86,6 +86,18 @@ def steps(played, count):
         played.act(decisions, np.zeros(len(decisions), np.int32))
 
 
+def test_several_of_one_name_are_numbered_as_a_script_that_runs_again_numbers_them():
+    class Twin:
+        def __call__(self, step: object, seconds: float) -> float:
+            return 0.0
+
+    first, second = Twin(), Twin()
+    name = own(first)
+    assert own(second) == f"{name}_2"
+    assert own(Twin()) == f"{name}_3"
+    assert (own(first), own(second)) == (name, f"{name}_2")
+
+
 def test_a_reward_of_ones_own_is_paid_beside_the_built_in_ones(mine):
     components = {"face_ball": 1.0, "my_rocket:height": 3.0}
     played = arena(rewards={"components": components, "zero_sum": False}, starts={"air_ball": 1})

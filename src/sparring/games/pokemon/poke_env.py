@@ -38,6 +38,8 @@ class PokeEnvPlayer:
     """A player of `sparring` whose answers are a poke-env player's."""
 
     def __init__(self, player: TheirPlayer) -> None:
+        if not isinstance(player, TheirPlayer):
+            raise InputError(f"player = {player!r:.60}: allowed: a Player object of poke-env, such as RandomPlayer()")
         self._player = player
         self._arena: PokemonArena | LiveArena
         self._format: Format
@@ -49,6 +51,9 @@ class PokeEnvPlayer:
         """Rows answered so far."""
         self.replaced = 0
         """Answers that were not legal; the first legal action was played, as Showdown's `default` would."""
+
+    def __repr__(self) -> str:
+        return f"<PokeEnvPlayer: {type(self._player).__name__}, {self.answered:,} answers>"
 
     def attend(self, arena: Arena) -> None:
         """See `sparring.core.Attending`: rows do not say what happened, the arena's protocol lines do."""
