@@ -15,6 +15,7 @@ import sparring  # noqa: F401
 
 torch.set_num_threads(1)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, also by what the tests start
+signal.signal(signal.SIGINT, signal.default_int_handler)  # and so is this one in the background of a script
 
 
 @pytest.hookimpl(wrapper=True)

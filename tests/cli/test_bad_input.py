@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from sparring.cli import main
+from sparring.core import shipped_weights
 from tests import warm
 from tests.commands import one_line
 
@@ -60,6 +61,11 @@ from tests.commands import one_line
         (["train", "hex-quick", "init=pokemon-gen1"], ["a checkpoint of pokemon cannot start hex"]),
         (["train", "hex-quick", "opponents={pth: 0.1}"], ["opponents: unknown player 'pth' (did you mean 'path'?)"]),
         (["train", "hex-quick", "opponents=path"], ["opponents = 'path'", "such as {path: 0.2}"]),
+        (["train", "hex-quick", "learner.kind=rnad"], ["entropy_coef, epochs", "write 'learner={kind: rnad}'"]),
+        (
+            ["play", str(shipped_weights()["hex-7x7"])],
+            ["is none; name the game first: hex "],
+        ),
         (["train", "hex-quick", "learner=ppo"], ["with kind: ppo, alphazero", "; write learner.kind=ppo"]),
         (["train", "hex-quick", "opponents={path: 1.5}"], ["opponents.path = 1.5", "at most 1"]),
         (["train", "hex-quick", "evaluation.opponents=[rocket-1v1]"], ["a checkpoint of rocket cannot play hex"]),

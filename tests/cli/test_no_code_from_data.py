@@ -1,7 +1,7 @@
 """No code from data: no command imports anything because a run folder, a checkpoint or a store says so."""
 
-import io
 import json
+import os
 import sys
 
 import pytest
@@ -165,7 +165,8 @@ def test_an_opponent_by_code_is_imported_where_the_user_names_it(hostile):
 def test_no_command_imports_what_data_names(hostile, name, arguments):
     def work():
         sys.path.insert(0, "")
-        sys.stdin = io.StringIO()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        sys.stdin = os.fdopen(0, closefd=False)
         command(*name.split(), *arguments)
 
     code = in_child(work, hostile / "log")

@@ -49,6 +49,13 @@ def test_a_folder_by_its_name_or_path(here):
         assert Entrant.parse(text).checkpoint.spec == hex.spec()
 
 
+def test_the_name_of_a_run_alone_is_no_player_and_says_where_the_run_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs/hex-quick").mkdir(parents=True)
+    with pytest.raises(InputError, match="unknown player 'hex-quick' .did you mean 'runs/hex-quick'"):
+        Entrant.parse("hex-quick", game="hex")
+
+
 @pytest.mark.parametrize("name", ["random", "hex-7x7"])
 def test_a_folder_does_not_shadow_a_name(here, name):
     save(name, version=77)

@@ -155,9 +155,15 @@ def test_the_first_screen_tells_how_well_how_far_how_fast_and_what_to_do_next(tm
     assert "<b>5,000</b><span>decisions a second</span><span>350 matches a second</span>" in first
     assert "still training, or killed" in first
     assert f"sparring play hex &#x27;{folder}&#x27;" in first
+    assert f"sparring evaluate &#x27;{folder}&#x27; path" in first, "the strongest built-in player tells most"
+    assert "/checkpoints --page" not in first, "there is nothing to compare yet"
     assert "<dt>train on</dt>" in first
     (folder / "ending.json").write_text(json.dumps({"how": "finished", "reason": "all decisions"}))
-    assert "<dt>train on</dt>" not in run_page(folder)
+    for number in (1, 2):
+        (folder / f"checkpoints/0000000{number}").mkdir(parents=True)
+    finished = run_page(folder)
+    assert "<dt>train on</dt>" not in finished
+    assert f"sparring tournament &#x27;{folder}&#x27;/checkpoints --page tournament.html" in finished
 
 
 def test_metrics_that_never_change_are_one_line(tmp_path):

@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from sparring.core.arena import Arena
+from sparring.core.checkpoints import trained_game
 from sparring.core.documented import documented
 from sparring.core.errors import InputError, instead
 from sparring.core.forward_model import ForwardModel
@@ -265,7 +266,9 @@ def load_game(name: str) -> Game:
         return _lent[name]
     points = offered(GAMES)
     if name not in points:
-        names = game_names()
+        names, trained = game_names(), trained_game(Path(name))
+        if trained is not None:
+            raise InputError(f"{name} was trained for a game and is none; name the game first: {trained} {name}")
         raise InputError(f"unknown game {name!r}{instead(name, names, label='installed games', see='sparring games')}")
     return _load(points[name])
 

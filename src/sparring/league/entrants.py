@@ -428,7 +428,9 @@ def _unknown(text: str, game: Game | None) -> InputError:
         known, kinds = [*player_names(game), *shipped_weights(game.name)], guest_kinds(game)
         names = f"{game.name} has: {', '.join(known)}"
     others = "".join(f", {kind}:..." for kind in kinds)
+    run = Path("runs") / text
+    meant = f" (did you mean {str(run)!r}?)" if text and run.is_dir() else did_you_mean(text, known)
     return InputError(
-        f"unknown player {text!r}{did_you_mean(text, known)}; {names}; also a player is a run or checkpoint folder, "
+        f"unknown player {text!r}{meant}; {names}; also a player is a run or checkpoint folder, "
         f"package.module:name, tcp://host:port/model{others}"
     )

@@ -98,14 +98,17 @@ def _next(run: Path, config: Mapping[str, Any], ending: Mapping[str, Any]) -> st
     """Commands to go on with."""
     folder = shlex.quote(printable(str(run), 2 * _LONGEST))
     game = _installed(config.get("game"))
+    built_in = [] if game is None else [name for name in game.players if name != "human"]
+    several = len(list((run / "checkpoints").glob("[0-9]*"))) > 1
+    rival = built_in[-1] if built_in else "random"
     steps = {
         "play": f"sparring play {game.name} {folder}" if game is not None and "human" in game.players else "",
-        "rate": f"sparring evaluate {folder} random",
-        "rate its checkpoints": f"sparring tournament {folder}/checkpoints random --page tournament.html",
+        "rate": f"sparring evaluate {folder} {rival}",
+        "rate its checkpoints": f"sparring tournament {folder}/checkpoints --page tournament.html" if several else "",
     }
     rows = [f"<dt>{what}</dt><dd><code>{html.escape(how)}</code></dd>" for what, how in steps.items() if how]
     if ending.get("how") != "finished":
-        rows.insert(0, "<dt>train on</dt><dd>the command that began it goes on from where it is</dd>")
+        rows.insert(0, "<dt>train on</dt><dd>type the command that began it once more</dd>")
     return f'<div class="box"><dl class="next">{"".join(rows)}</dl></div>'
 
 

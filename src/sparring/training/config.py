@@ -3,13 +3,13 @@
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from sparring.core import Game, InputError
 from sparring.core.networks import FACTORY
-from sparring.core.settings import Override, convert
+from sparring.core.settings import Override, convert, override_keys
 from sparring.learn.alphazero import AlphaZeroSettings
 from sparring.learn.choices import ChoiceSettings
 from sparring.learn.imitation import ImitationSettings
@@ -40,7 +40,25 @@ FREE_TO_CHANGE = {
 
 def load_config(preset: str, overrides: Sequence[Override]) -> tuple[TrainConfig, Game]:
     """The preset called `preset` (or the YAML file at that path) with overrides, fully validated."""
-    return validate_config(read_preset(preset, overrides), where=preset)
+    data = read_preset(preset, overrides)
+    _check_other_kind(data.get("learner"), override_keys(overrides), where=preset)
+    return validate_config(data, where=preset)
+
+
+def _check_other_kind(learner: object, given: set[str], *, where: str) -> None:
+    """Raises `InputError` if overrides change a preset's kind of learner, whose other settings the new kind lacks."""
+    if "learner.kind" not in given or not isinstance(learner, dict):
+        return
+    kinds = {struct.__struct_config__.tag: struct for struct in get_args(TrainConfig.__annotations__["learner"])}
+    kind = learner.get("kind")
+    if kind in kinds:
+        left = set(learner) - {"kind", *kinds[kind].__struct_fields__}
+        unfit = sorted(key for key in left if f"learner.{key}" not in given)
+        if unfit:
+            raise InputError(
+                f"{where}: learner.kind={kind}: {', '.join(unfit)} of the preset's learner are not settings of {kind}; "
+                f"to begin with its defaults, write 'learner={{kind: {kind}}}'"
+            )
 
 
 def validate_config(data: dict[str, Any], *, where: str) -> tuple[TrainConfig, Game]:
