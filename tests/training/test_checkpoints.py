@@ -285,6 +285,7 @@ def test_a_second_signal_during_the_last_save_waits_for_it(tmp_path, strays, mon
 
     usual = files._write
     monkeypatch.setattr(files, "_write", write)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a second signal is what Ctrl-C is to the program
     with pytest.raises(KeyboardInterrupt):
         start(tmp_path, on_update=lambda update: os.kill(os.getpid(), signal.SIGTERM))
     assert sent
