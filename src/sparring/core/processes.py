@@ -12,6 +12,8 @@ from multiprocessing.process import BaseProcess
 from sparring.core.errors import RunError
 from sparring.core.text import printable
 
+_ENDING_SECONDS = 5.0
+"""What a process may take to end on a busy machine, once its end of a line is closed."""
 UNGUARDED = 79
 """The exit code of a process that ended because its script has no guard."""
 
@@ -24,7 +26,7 @@ def end_if_unguarded() -> None:
 
 def check_guarded(child: BaseProcess) -> None:
     """Raises `RunError` if `child`, which has ended or is about to, did so because the script needs the guard."""
-    child.join(1.0)
+    child.join(_ENDING_SECONDS)
     if child.exitcode == UNGUARDED:
         script = printable(str(getattr(sys.modules["__main__"], "__file__", "the script")))
         raise RunError(

@@ -157,9 +157,9 @@ class WorkerArena(ClosingArena):
     def start(self) -> None:
         """Blocks until every worker has sent something; raises what `wait` would raise if that is bad news."""
         for worker in self._workers.values():
-            wait([worker.line, worker.process.sentinel])
+            ready = wait([worker.line, worker.process.sentinel])
             self._early += self._read(worker)
-            if worker.hung_up:
+            if worker.hung_up or worker.process.sentinel in ready:
                 check_guarded(worker.process)
 
     def gather(self, rows: int, seconds: float) -> None:
